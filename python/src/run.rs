@@ -127,7 +127,9 @@ impl Run {
     fn table(&self) -> String {
         let summaries = self.summaries();
         let details = table::details(&summaries, &table::row_names(&summaries), table::ROWS_OF_TERMINAL);
-        table::comparison(&summaries, table::DEFAULT_WIDTH) + &table::details_text(&details)
+        table::job_headline(summaries[0], table::DEFAULT_WIDTH)
+            + &table::comparison(&summaries, table::DEFAULT_WIDTH)
+            + &table::details_text(&details)
     }
 }
 

@@ -427,7 +427,13 @@ fn run_folder(path: &Path) -> Verdict {
             draw(&figure);
         }
     }
-    slowest_table(&slowest(data.flows.rows(), data.tables.rows(), 10, "run"));
+    slowest_table(&slowest(
+        data.flows.rows(),
+        data.tables.rows(),
+        10,
+        "run",
+        &data.names,
+    ));
     if let Err(error) = paceline_report::render(slice::from_ref(&data)) {
         panic!("there is no page: {error}");
     }

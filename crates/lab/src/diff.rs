@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::files::RunData;
-use crate::results::{FlowRow, FlowRows};
+use crate::results::{FlowRow, FlowRows, JobTimes};
 use crate::stats;
 use crate::sweep::{labels, of_collectives};
 
@@ -17,6 +17,9 @@ use crate::sweep::{labels, of_collectives};
 pub struct Diff {
     /// Keys of the resolved scenarios whose values differ, the program's version among them.
     pub inputs: Vec<Changed<String>>,
+    /// Iterations of the jobs that both runs have.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<JobChange>,
     /// Metrics of the summaries that differ, the most important first. Measurements of the machine are left out.
     pub results: Vec<Metric>,
     /// Comparison flow by flow; null if the runs have different flows.
@@ -49,6 +52,19 @@ pub struct Metric {
     pub difference: Option<f64>,
     /// Relative difference `b / a - 1`; `None` if A's value is zero.
     pub relative: Option<f64>,
+}
+
+/// Times of a job's iterations in both runs, in microseconds: A, then B.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JobChange {
+    /// Label of the job.
+    pub label: String,
+    /// Mean of its iterations.
+    pub mean_us: [Option<f64>; 2],
+    /// 99th percentile of its iterations.
+    pub p99_us: [Option<f64>; 2],
+    /// Share of the mean that is communication, 0 to 1.
+    pub communication: [Option<f64>; 2],
 }
 
 /// Completion times of the same flows in both runs.
@@ -164,6 +180,7 @@ impl Diff {
         };
         Ok(Self {
             inputs: changed(&in_a, &in_b),
+            jobs: jobs(a, b),
             results: metrics(&results(a)?, &results(b)?),
             flows: flows(&a.flows, &b.flows),
             same_digest: a.summary.digest == b.summary.digest,
@@ -280,12 +297,12 @@ fn metrics(a: &SortedMap<String, f64>, b: &SortedMap<String, f64>) -> Vec<Metric
         })
         .collect();
     let rank = |metric: &Metric| {
-        if metric.key.starts_with("jobs.") && metric.key.ends_with(".iteration_us.mean") {
+        if metric.key.starts_with("jobs.") && is_named(&metric.key) {
             // The time of an iteration is the result that users of jobs look for.
-            return 0;
+            return usize::from(!metric.key.ends_with(".iteration_us.mean"));
         }
         let known = FIRST.iter().position(|first| *first == metric.key);
-        1 + known.unwrap_or(FIRST.len() + usize::from(!is_named(&metric.key)))
+        2 + known.unwrap_or(FIRST.len() + usize::from(!is_named(&metric.key)))
     };
     metrics.order_by_key(rank);
     metrics
@@ -296,6 +313,21 @@ fn is_named(key: &str) -> bool {
     let (of_jobs, of_collectives) = (key.starts_with("jobs."), key.starts_with("collectives."));
     of_jobs && OF_JOBS.iter().any(|end| key.ends_with(end))
         || of_collectives && OF_COLLECTIVES.iter().any(|end| key.ends_with(end))
+}
+
+/// Returns the jobs that both runs have, with the times of their iterations.
+fn jobs(a: &RunData, b: &RunData) -> Vec<JobChange> {
+    let pairs = a.summary.jobs.iter().filter_map(|job| {
+        let other = b.summary.jobs.iter().find(|other| other.label == job.label)?;
+        Some((job, other))
+    });
+    let change = |(a, b): (&JobTimes, &JobTimes)| JobChange {
+        label: a.label.clone(),
+        mean_us: [a, b].map(|job| job.iteration_us.mean),
+        p99_us: [a, b].map(|job| job.iteration_us.p99),
+        communication: [a, b].map(|job| job.communication),
+    };
+    pairs.map(change).collect()
 }
 
 /// Compares the flows of two runs; returns `None` if the runs have different flows.

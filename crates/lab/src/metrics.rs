@@ -444,7 +444,7 @@ pub fn shown(runs: &[&Summary]) -> Vec<Metric> {
     labels.dedup();
     // Many jobs would push the other rows off the screen; a table by job has them.
     if labels.len() <= JOBS_SHOWN {
-        metrics.extend(jobs);
+        metrics.splice(0..0, jobs);
     }
     metrics
 }

@@ -13,7 +13,8 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 use crate::files::{Folder, Writing, write_run_into};
 use crate::results::{FlowRows, Machine, RunStatus, Summary, summarise};
 use crate::run::Finished;
-use paceline_scenario::{EXACT, LinkTiers, Memoise, Origin, Resolved};
+use paceline_scenario::topology::Topology;
+use paceline_scenario::{EXACT, LinkTiers, Memoise, NodeNames, Origin, Resolved};
 
 const START: Time = Time::from_ns(2_000_000);
 
@@ -176,6 +177,7 @@ pub fn incast() -> (Resolved, Outcome) {
         collectives: Vec::new(),
         jobs: Vec::new(),
         link_tiers: LinkTiers::default(),
+        names: NodeNames::of(&Topology::of(&spec())),
         toml: "name = \"tiny\"\ndescription = \"Three flows to one host.\"\n".into(),
         files: vec![("flows/f.csv".into(), "src,dst\n1,4\n".into())],
         decisions: None,

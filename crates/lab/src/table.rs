@@ -1,11 +1,13 @@
 //! Tables for a terminal, as pure functions from numbers to text.
 
 mod details;
+mod jobs;
 mod names;
 mod repeats;
 mod sizes;
 
 pub use details::{Detail, More, ROWS_OF_PAGE, ROWS_OF_TERMINAL, details, details_text};
+pub use jobs::job_headline;
 pub use names::{row_names, run_names};
 pub use repeats::{by_flow, difference, differing, with_interval};
 pub use repeats::{jobs as jobs_of_repeats, repeats};

@@ -7,6 +7,7 @@ use crate::files::{CREDIT, FlowTime, PAUSED, Stage};
 use crate::layout;
 use crate::results::{FlowRow, FlowState, IdealFct, Incident};
 use crate::text::{bytes, duration_us, number};
+use paceline_scenario::NodeNames;
 
 mod ask;
 mod deeper;
@@ -19,7 +20,7 @@ mod slowest;
 
 pub use ask::{AskError, Asker, FlowAnswer, Question, SlowAnswer};
 pub use deeper::{CauseRow, CutRow, Deeper, MarkRow, NeighbourRow, NicRow, PauseRow, SharedRow, WaitRow};
-pub use job::{JobWhy, of_links, path_rows_of, share_text};
+pub use job::{JobWhy, of_links, path_rows_of, share_text, short_operation};
 pub use kept::CloseLook;
 pub use matrix::{Blames, Matrix, MatrixPlace, MatrixRow};
 pub use slowest::{Main, Slow, slowest, table as slowest_table};
@@ -43,12 +44,19 @@ pub struct Why<'a> {
     /// Details as lines of a name and a text.
     #[serde(skip)]
     pub lines: Vec<(String, String)>,
+    #[serde(skip)]
+    names: &'a NodeNames,
 }
 
 impl<'a> Why<'a> {
-    /// Breaks down a flow's time by its rows of `flow_time.csv`; returns `None` if there are none. `ideal` is the
-    /// reference of the run's slowdowns.
-    pub fn new(flow: &'a FlowRow<'a>, times: &'a [FlowTime], ideal: IdealFct) -> Option<Self> {
+    /// Breaks down a flow's time by its rows of `flow_time.csv`; returns `None` if there are none. `names` are those of
+    /// the run's nodes, `ideal` is the reference of its slowdowns.
+    pub fn new(
+        flow: &'a FlowRow<'a>,
+        times: &'a [FlowTime],
+        names: &'a NodeNames,
+        ideal: IdealFct,
+    ) -> Option<Self> {
         let parts: Vec<&FlowTime> = times.iter().filter(|row| row.flow_id == flow.flow_id).collect();
         if parts.is_empty() {
             return None;
@@ -61,6 +69,7 @@ impl<'a> Why<'a> {
             deeper: None,
             incidents: Vec::new(),
             lines: Vec::new(),
+            names,
         };
         why.story = why.describe(ideal);
         Some(why)
@@ -194,19 +203,21 @@ impl<'a> Why<'a> {
         let (stage, part, time_ps) = self.causes().into_iter().next()?;
         let hops = self.hops().into_iter();
         let waited = hops.filter(|hop| hop.stage == Stage::Data && hop.mean_ps() > 0.0);
+        let port = waited
+            .max_by(|a, b| a.mean_ps().total_cmp(&b.mean_ps()))
+            .map(|hop| hop.port.to_string());
         Some(Main {
             stage,
             part: part.to_string(),
             time_ps,
             share: time_ps as f64 / self.total_ps.max(1) as f64,
-            port: waited
-                .max_by(|a, b| a.mean_ps().total_cmp(&b.mean_ps()))
-                .map(|hop| hop.port.to_string()),
+            at: port.as_ref().map_or_else(String::new, |port| self.place(port)),
+            port,
         })
     }
 
     fn place(&self, port: &str) -> String {
-        place(port, self.flow)
+        self.names.entity(port)
     }
 
     /// Returns the waiting times of all packets at each port.
@@ -325,20 +336,6 @@ impl<'a> Why<'a> {
     }
 }
 
-/// Formats `port 0.17->17` on the path of a flow as `switch 0 -> host 17`.
-pub fn place(port: &str, flow: &FlowRow<'_>) -> String {
-    let plain = port.strip_prefix("port ").unwrap_or(port);
-    let Some((from, to)) = plain.split_once("->") else {
-        return plain.to_string();
-    };
-    let node = |text: &str| {
-        let id = text.split('.').next().unwrap_or(text);
-        let is_end = [flow.src, flow.dst].iter().any(|end| end.to_string() == id);
-        format!("{} {id}", if is_end { "host" } else { "switch" })
-    };
-    format!("{} -> {}", node(from), node(to))
-}
-
 /// Waiting times of all packets of a flow at a port: mean and largest of each kind, in ps.
 struct Hop<'a> {
     stage: Stage,
@@ -438,10 +435,10 @@ mod tests {
         let (input, outcome) = sample::incast();
         let rows: Vec<_> = flow_rows(&input, &outcome).collect();
         let times = flow_times(&input.run, &outcome);
-        let why = Why::new(&rows[0], &times, IdealFct::StoreAndForward).unwrap();
+        let why = Why::new(&rows[0], &times, &input.names, IdealFct::StoreAndForward).unwrap();
         assert_eq!(Some(why.total_ps), rows[0].fct_ps);
         insta::assert_snapshot!("why", format!("{}\n\n{}", why.story, why.tables(100)));
-        assert!(Why::new(&rows[1], &times, IdealFct::StoreAndForward).is_none());
+        assert!(Why::new(&rows[1], &times, &input.names, IdealFct::StoreAndForward).is_none());
     }
 
     /// The text names the formula if the ideal time is computed by one.
@@ -450,7 +447,7 @@ mod tests {
         let (input, outcome) = sample::incast();
         let rows: Vec<_> = flow_rows(&input, &outcome).collect();
         let times = flow_times(&input.run, &outcome);
-        let why = Why::new(&rows[0], &times, IdealFct::HpccFormula).unwrap();
+        let why = Why::new(&rows[0], &times, &input.names, IdealFct::HpccFormula).unwrap();
         let got = "2.00x the 5.00 µs that HPCC's formula gives for it alone.";
         assert!(why.story.contains(got), "{}", why.story);
     }

@@ -5,7 +5,7 @@ use paceline_kernel::sorted::SortedMap;
 use paceline_lab::files::RunData;
 use paceline_lab::results::{CriticalPath, JobTimes, PathRow};
 use paceline_lab::text::duration_us;
-use paceline_lab::why::{of_links, path_rows_of, share_text};
+use paceline_lab::why::{of_links, path_rows_of, share_text, short_operation};
 use serde::Serialize;
 
 /// Largest number of rows in the picture; the kinds with the longest times get one each, the others share the last.
@@ -89,7 +89,7 @@ fn section(job: &JobTimes, path: &CriticalPath, rows: &[&PathRow]) -> Section {
         largest: (path.largest.iter().take(LISTED))
             .map(|one| Largest {
                 what: one.what.clone(),
-                name: one.name.clone().unwrap_or_default(),
+                name: short_operation(one.name.as_deref().unwrap_or_default()),
                 numbers: [
                     one.group.map_or_else(String::new, |group| group.to_string()),
                     us(one.time_us),

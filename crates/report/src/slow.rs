@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use paceline_lab::files::RunData;
 use paceline_lab::text::{duration_us, number, short_bytes};
-use paceline_lab::why::{place, slowest};
+use paceline_lab::why::slowest;
 
 /// Number of flows listed.
 const LISTED: usize = 10;
@@ -24,7 +24,7 @@ pub(super) struct Row {
 }
 
 pub(super) fn rows(run: &RunData) -> Vec<Row> {
-    slowest(run.flows.firsts(), run.tables.rows(), LISTED, "RUN")
+    slowest(run.flows.firsts(), run.tables.rows(), LISTED, "RUN", &run.names)
         .into_iter()
         .map(|slow| Row {
             flow: slow.flow.flow_id,
@@ -38,9 +38,7 @@ pub(super) fn rows(run: &RunData) -> Vec<Row> {
             main: slow.main.as_ref().map_or_else(String::new, |main| {
                 format!("{:.0} % {}", 100.0 * main.share, main.words())
             }),
-            port: (slow.main.as_ref())
-                .and_then(|main| main.port.as_ref())
-                .map_or_else(String::new, |port| place(port, &slow.flow)),
+            port: slow.main.map_or_else(String::new, |main| main.at),
         })
         .collect()
 }

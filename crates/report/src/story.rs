@@ -77,12 +77,24 @@ fn of_one(s: &Summary) -> String {
     // The iteration time is the purpose of a job, so it comes first.
     let jobs = s.jobs.iter().filter(|job| job.iteration_us.mean.is_some());
     let jobs = jobs.take(JOBS_SHOWN).map(|job| {
-        format!(
-            "An iteration of {} took {} on average, of which hosts did not compute for {}. ",
+        let mut text = format!(
+            "An iteration of {} took {} on average ({} at the 99th percentile), of which hosts did not compute for {}. ",
             job.label,
             duration_us(job.iteration_us.mean),
+            duration_us(job.iteration_us.p99),
             share(job.communication)
-        )
+        );
+        if let Some((rank, path)) = job.slowest_rank().zip(job.path.as_ref()) {
+            text.push_str(&format!(
+                "The slowest one took {} and ended at rank {rank}",
+                duration_us(Some(path.time_us))
+            ));
+            if let Some(alone) = job.alone_us() {
+                text.push_str(&format!("; without contention its critical path would take {}", duration_us(Some(alone))));
+            }
+            text.push_str(". ");
+        }
+        text
     });
     text.insert_str(0, &jobs.collect::<String>());
     if s.status == RunStatus::Partial {
@@ -123,8 +135,7 @@ pub(super) fn whereabouts(run: &RunData) -> Option<String> {
     let (from, to) = port.strip_prefix("port ")?.split_once("->")?;
     let node = |text: &str| -> Option<String> {
         let id: u32 = text.split('.').next()?.parse().ok()?;
-        let host = run.topology.as_ref()?.is_host(paceline_fabric::spec::NodeId(id));
-        Some(format!("{} {id}", if host { "host" } else { "switch" }))
+        (!run.names.is_empty()).then(|| run.names.name(id))
     };
     let mut text = format!(
         "The longest queue, {}, was at {} towards {}, at {}.",
@@ -171,13 +182,15 @@ fn of_several(all: &[&Summary], names: &[String]) -> String {
     let is_first = |s: &&Summary| s.jobs.first().map(|job| job.label.as_str()) == job;
     let iterations = extremes(|s| s.jobs.first()?.iteration_us.mean);
     if let (Some(label), Some((low, high))) = (job.filter(|_| all.iter().all(is_first)), iterations) {
-        text.push_str(&format!(
-            " An iteration of {label} is shortest with {} ({}) and longest with {} ({}).",
+        // The time of an iteration is what a job is run for, so it comes before the flows.
+        let sentence = format!(
+            "An iteration of {label} is shortest with {} ({}) and longest with {} ({}). ",
             low.1,
             duration_us(Some(low.0)),
             high.1,
             duration_us(Some(high.0))
-        ));
+        );
+        text.insert_str(0, &sentence);
     }
     if let Some((low, high)) = extremes(|s| s.fct_slowdown.mean) {
         text.push_str(&format!(
@@ -292,10 +305,10 @@ mod tests {
         let mut run = RunData::new(&input, &sample::finished(&input, outcome));
         assert_eq!(
             whereabouts(&run).unwrap(),
-            "The longest queue, 2.10 KB, was at switch 0 towards host 2, at 2.00 ms (3.00 µs after the first flow \
+            "The longest queue, 2.10 KB, was at leaf 0 towards host 2, at 2.00 ms (3.00 µs after the first flow \
              started). PFC paused ports once, first at 2.00 ms (4.00 µs after the first flow started)."
         );
-        run.topology = None;
+        run.names = Default::default();
         assert_eq!(whereabouts(&run), None);
         run.series.clear();
         assert_eq!(whereabouts(&run), None);

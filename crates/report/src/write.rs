@@ -257,6 +257,7 @@ mod tests {
             "flows",
             "flows.csv",
             "labels.csv",
+            "nodes.csv",
             "pfc.txt",
             "qlen.txt",
             "report.html",

@@ -17,6 +17,7 @@ mod left_out;
 mod link_tiers;
 mod measures;
 mod models;
+mod names;
 
 mod ns3;
 mod open;
@@ -44,6 +45,7 @@ pub use document::read_toml;
 pub use files::ParquetReader;
 pub use link_tiers::{LinkTiers, multiply_rates};
 pub use models::{find_model, is_model_file, read_model};
+pub use names::NodeNames;
 pub use ns3::format::InputFormat;
 pub use overrides::Overrides;
 pub use resolve::{Collective, Job};

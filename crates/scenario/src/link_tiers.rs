@@ -1,6 +1,7 @@
 //! Links grouped by the tiers that they join.
 
 use crate::groups::{SERVER, named_tiers};
+use crate::names::NodeNames;
 use crate::topology::{Topology, ends};
 use paceline_fabric::spec::NodeId;
 use paceline_kernel::BitRate;
@@ -22,10 +23,15 @@ pub struct LinkTiers {
 impl LinkTiers {
     /// Names the links of a network, in their order.
     pub fn of(topology: &Topology) -> Self {
+        Self::with_tiers(topology, &named_tiers(topology))
+    }
+
+    /// Names the links of a network whose tiers are known.
+    pub(crate) fn with_tiers(topology: &Topology, known: &[(String, Vec<NodeId>)]) -> Self {
         let mut tier_of: SortedMap<NodeId, (usize, String)> = SortedMap::new();
-        for (index, (name, switches)) in named_tiers(topology).into_iter().enumerate() {
+        for (index, (name, switches)) in known.iter().enumerate() {
             for switch in switches {
-                tier_of.insert(switch, (index, name.clone()));
+                tier_of.insert(*switch, (index, name.clone()));
             }
         }
         let mut tiers = Self::default();
@@ -61,17 +67,17 @@ impl LinkTiers {
         index.map_or("", |index| self.names[index].as_str())
     }
 
-    /// Returns the links with a tier's name, or between two nodes: `3-17`.
-    pub fn links(&self, meant: &str) -> Vec<usize> {
+    /// Returns the links with a tier's name, or between two nodes, by numbers or names: `3-17`, `leaf 1-spine 3`.
+    pub fn links(&self, meant: &str, nodes: &NodeNames) -> Vec<usize> {
         let all = 0..self.of.len();
         if self.names.iter().any(|name| name == meant) {
             return all.filter(|&link| self.name(link) == meant).collect();
         }
-        let nodes = meant.split_once('-').and_then(|(a, b)| {
-            let node = |text: &str| text.trim().parse().ok().map(NodeId);
-            Some(ends(node(a)?, node(b)?))
-        });
-        all.filter(|&link| Some(self.nodes[link]) == nodes).collect()
+        // A name such as `tier-4 0` has a dash of its own, so each dash may be the one between the nodes.
+        let dashes = meant.match_indices('-').map(|(at, _)| meant.split_at(at));
+        let ends = dashes.filter_map(|(a, b)| Some(ends(nodes.node(a)?, nodes.node(&b[1..])?)));
+        let ends: Vec<_> = ends.collect();
+        all.filter(|&link| ends.contains(&self.nodes[link])).collect()
     }
 }
 
@@ -83,11 +89,13 @@ pub fn multiply_rates<'a>(
     topology: &mut Topology,
     factors: impl IntoIterator<Item = (&'a str, f64)>,
 ) -> Result<(), (&'a str, LinkTiers)> {
-    let tiers = LinkTiers::of(topology);
+    let known = named_tiers(topology);
+    let tiers = LinkTiers::with_tiers(topology, &known);
+    let nodes = NodeNames::with_tiers(topology, &known);
     // A link may have several factors, by its tier and by its nodes.
     let mut of_links = vec![1.0; topology.links.len()];
     for (name, factor) in factors {
-        let links = tiers.links(name);
+        let links = tiers.links(name, &nodes);
         if links.is_empty() {
             return Err((name, tiers));
         }
@@ -113,11 +121,13 @@ mod tests {
     #[test]
     fn links_have_the_tiers_of_their_ends() {
         let rate = BitRate::from_gbps(100);
-        let one = LinkTiers::of(&star(3, rate, Span::from_us(1)));
+        let net = star(3, rate, Span::from_us(1));
+        let (one, nodes) = (LinkTiers::of(&net), NodeNames::of(&net));
         assert_eq!(one.names(), ["host"]);
-        assert_eq!(one.links("host"), [0, 1, 2]);
-        assert_eq!(one.links("2-0"), [1]);
-        assert!(one.links("1-2").is_empty() && one.links("spine").is_empty());
+        assert_eq!(one.links("host", &nodes), [0, 1, 2]);
+        assert_eq!(one.links("2-0", &nodes), [1]);
+        assert_eq!(one.links("leaf 0 - host 2", &nodes), [1]);
+        assert!(one.links("1-2", &nodes).is_empty() && one.links("spine", &nodes).is_empty());
         let rates = FatTreeRates {
             host: rate,
             aggregation: rate,
@@ -136,9 +146,9 @@ mod tests {
             net.link(host, switch, rate, Span::from_us(1));
         }
         net.inner = vec![NodeId(3)];
-        let tiers = LinkTiers::of(&net);
+        let (tiers, nodes) = (LinkTiers::of(&net), NodeNames::of(&net));
         assert_eq!(
-            (tiers.links("host"), tiers.links("server")),
+            (tiers.links("host", &nodes), tiers.links("server", &nodes)),
             (vec![0, 1], vec![2, 3])
         );
     }

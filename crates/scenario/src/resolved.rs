@@ -6,6 +6,7 @@ use paceline_fabric::spec::RunSpec;
 
 use crate::decisions::Decisions;
 use crate::link_tiers::LinkTiers;
+use crate::names::NodeNames;
 use crate::ns3::format::InputFormat;
 use crate::resolve::{Collective, Job};
 use crate::schema::Fidelity;
@@ -60,6 +61,8 @@ pub struct Resolved {
     pub jobs: Vec<Job>,
     /// Links by the tiers that they join.
     pub link_tiers: LinkTiers,
+    /// Names of nodes, as results show them.
+    pub names: NodeNames,
     /// Equivalent scenario with a value for every parameter: [`crate::load`] turns it into an equal run.
     pub toml: String,
     /// Files that `toml` refers to, to be written next to it: name (a relative path) and content.

@@ -49,6 +49,7 @@ pub(crate) use job::*;
 pub(crate) use lanes::*;
 pub(crate) use messages::*;
 pub(crate) use network::*;
+pub(crate) use nodes::Ends;
 pub use nodes::{NodeItem, Nodes};
 pub(crate) use parity::add as add_tables;
 pub(crate) use parity::table_rows;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use paceline_lab::files::{ReadError, Series, collectives_in, pause_expires_after, read_series};
+use paceline_lab::files::{ReadError, Series, collectives_in, names_in, pause_expires_after, read_series};
 use paceline_lab::results::Summary;
 use serde_json::{Value, json};
 
@@ -50,14 +50,24 @@ impl Timeline {
             true => read_series(&file).map_err(|error| format!("series.parquet: {error}"))?,
             false => Vec::new(),
         };
-        let expires_after = pause_expires_after(&text("scenario.toml")?).unwrap_or(u64::MAX);
+        let scenario = text("scenario.toml")?;
+        let expires_after = pause_expires_after(&scenario).unwrap_or(u64::MAX);
+        let names = names_in(folder, &scenario).map_err(said)?;
+        let mut pauses = pauses(folder, &series, expires_after, end).map_err(|error| error.to_string())?;
+        for lane in &mut pauses {
+            lane.name = names.entity(&lane.name);
+        }
+        let mut queues = queues(series);
+        for (series, _) in &mut queues {
+            series.entity = names.entity(&series.entity);
+        }
         Ok(Self {
             end,
             flows,
             jobs: jobs(&summary, &collectives_in(folder).map_err(said)?, end),
             incidents: incidents(&summary, end),
-            pauses: pauses(folder, &series, expires_after, end).map_err(|error| error.to_string())?,
-            queues: queues(series),
+            pauses,
+            queues,
         })
     }
 

@@ -317,7 +317,10 @@ fn show(
     } else {
         let by_size = output::by_size(buckets, &table::row_names(&[summary]), &[vec![flows.clone()]]);
         let width = output::stdout_width();
-        output::print(&(table::comparison(&[summary], width) + &output::details(&[summary]) + &by_size))?;
+        let jobs = table::job_headline(summary, width);
+        output::print(
+            &(jobs + &table::comparison(&[summary], width) + &output::details(&[summary]) + &by_size),
+        )?;
     }
     if !args.say.quiet {
         say::text(&output::warnings(&[summary]));

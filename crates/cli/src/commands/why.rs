@@ -80,7 +80,7 @@ pub(super) struct WhyArgs {
     /// Show the critical path of this iteration, from 0 [default: the slowest]
     #[arg(long, value_name = "N", requires = "job")]
     iteration: Option<u32>,
-    /// Run again with these links twice as fast (LINK=N: N times): a tier such as host or leaf-spine, or two nodes (3-17)
+    /// Run again with these links twice as fast (LINK=N: N times): a tier such as host or leaf-spine, or two nodes (3-17, "leaf 1-spine 3")
     #[arg(long, value_name = "LINK", requires = "job", conflicts_with = "brief")]
     faster: Option<String>,
     /// Show who made whom wait in queues: a matrix by job and label, or by host

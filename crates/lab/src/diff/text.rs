@@ -1,7 +1,10 @@
 //! Text form of a comparison of two runs.
 
-use super::{Diff, FIRST, Metric, NAMED_MAX, is_named};
+use super::{Diff, FIRST, JobChange, Metric, NAMED_MAX, is_named};
 use crate::text::{bytes, duration_us, number};
+
+/// Maximum number of jobs with a line.
+const JOBS_SHOWN: usize = 8;
 
 impl Diff {
     /// Renders the differences as text at most `width` columns wide.
@@ -13,7 +16,7 @@ impl Diff {
                 self.flows.as_ref().map_or(0, |flows| flows.both)
             );
         }
-        let mut text = format!("A  {a}\nB  {b}\n\n");
+        let mut text = format!("A  {a}\nB  {b}\n\n{}", self.jobs_text());
         if self.inputs.is_empty() {
             text.push_str("The inputs are the same.\n");
         } else {
@@ -34,6 +37,42 @@ impl Diff {
         text.push_str(&self.results_text());
         text.push('\n');
         text.push_str(&self.flows_text());
+        text
+    }
+
+    /// Describes the iterations of each job, with an empty line at the end; empty without jobs.
+    fn jobs_text(&self) -> String {
+        let us = |value: Option<f64>| duration_us(value);
+        let line = |job: &JobChange| {
+            let [a, b] = job.mean_us;
+            let change = match a.zip(b) {
+                Some((a, b)) if a == b => " (the same)".to_string(),
+                Some((a, b)) if a > 0.0 => format!(" ({:+.1} %)", 100.0 * (b / a - 1.0)),
+                _ => String::new(),
+            };
+            let [low, high] = job.p99_us;
+            let [in_a, in_b] = job
+                .communication
+                .map(|share| share.map_or_else(|| number(None), |share| format!("{:.0} %", 100.0 * share)));
+            format!(
+                "An iteration of job {} takes {} in A and {} in B{change}; p99 {} and {}, communication {in_a} and {in_b}.\n",
+                job.label,
+                us(a),
+                us(b),
+                us(low),
+                us(high)
+            )
+        };
+        let mut text: String = self.jobs.iter().take(JOBS_SHOWN).map(line).collect();
+        if self.jobs.len() > JOBS_SHOWN {
+            text.push_str(&format!(
+                "{} more jobs: see --json.\n",
+                self.jobs.len() - JOBS_SHOWN
+            ));
+        }
+        if !text.is_empty() {
+            text.push('\n');
+        }
         text
     }
 

@@ -9,11 +9,13 @@ use super::{
     Format, Series, TABLES, file_of, flow_times, read_flows_csv, read_flows_parquet, read_series, read_table,
     series_of,
 };
-use crate::results::{Again, FlowRows, Summary, collective_rows, operation_rows, path_rows};
+use crate::results::{
+    Again, FlowRows, NodeRow, Summary, collective_rows, node_rows, operation_rows, path_rows,
+};
 use crate::run::Finished;
 use paceline_fabric::table::{Declared, Row, Table, Tables};
 use paceline_scenario::topology::Topology;
-use paceline_scenario::{EXACT, Fidelity, Resolved, multiply_rates};
+use paceline_scenario::{EXACT, Fidelity, NodeNames, Resolved, multiply_rates};
 
 /// File with the network of a run whose scenario names no topology file.
 pub(crate) const TOPOLOGY: &str = "topology.txt";
@@ -33,6 +35,8 @@ pub struct RunData {
     pub tables: Tables,
     /// Network from the file that the scenario names, or from `topology.txt`.
     pub topology: Option<Topology>,
+    /// Names of its nodes; none without a network.
+    pub names: NodeNames,
     /// Folder of the run relative to that of a page about several runs, which then links to the run's own page.
     pub folder: Option<String>,
     /// Times of the pauses in `pfc.txt`, if there is one, in ns.
@@ -131,6 +135,7 @@ impl RunData {
             series: series_of(&input.run, outcome),
             tables: outcome.tables.clone(),
             topology: Some(Topology::of(&input.run)),
+            names: input.names.clone(),
             folder: None,
             pauses_ns: outcome
                 .pfc
@@ -141,6 +146,7 @@ impl RunData {
         };
         data.add(flow_times(&input.run, outcome));
         data.add(collective_rows(input, outcome));
+        data.add(node_rows(input));
         data.add(operation_rows(input, outcome));
         data
     }
@@ -163,13 +169,17 @@ impl RunData {
         let text = read(&summary)?;
         let summary = serde_json::from_str(&text).map_err(|error| content(&summary, error.to_string()))?;
         let scenario = read(&folder.join("scenario.toml"))?;
+        let topology = topology_in(folder, &scenario)?;
+        let tables = tables_in(folder)?;
+        let names = names_of(topology.as_ref(), tables.rows());
         Ok(Self {
             summary,
             flows: flows_in(folder)?,
-            topology: topology_in(folder, &scenario)?,
+            topology,
+            names,
             scenario,
             series: series_in(&folder.join("series.parquet"))?,
-            tables: tables_in(folder)?,
+            tables,
             folder: None,
             pauses_ns: pauses_in(&folder.join("pfc.txt"))?,
         })
@@ -327,6 +337,27 @@ fn topology_in(folder: &Path, scenario: &str) -> Result<Option<Topology>, ReadEr
             .map_err(|(name, _)| content(&path, format!("it has no links `{name}`")))?;
     }
     Ok(Some(topology))
+}
+
+/// Returns the names of a run's nodes from its folder, whose scenario is already read.
+///
+/// # Errors
+/// The network or the table of names cannot be read.
+pub fn names_in(folder: &Path, scenario: &str) -> Result<NodeNames, ReadError> {
+    let path = folder.join(file_of(NodeRow::DECLARED));
+    let table = path
+        .is_file()
+        .then(|| table_in(&path, NodeRow::DECLARED))
+        .transpose()?;
+    let rows = table.as_ref().and_then(|table| table.rows()).unwrap_or_default();
+    Ok(names_of(topology_in(folder, scenario)?.as_ref(), rows))
+}
+
+/// Returns the names of nodes that a run wrote. A network's file does not say what its generator knew, so names from it
+/// only stand in for missing ones.
+fn names_of(topology: Option<&Topology>, written: &[NodeRow]) -> NodeNames {
+    let names = topology.map(NodeNames::of).unwrap_or_default();
+    names.renamed(written.iter().map(|row| (row.node, row.name.as_str())))
 }
 
 fn read_pauses(path: &Path) -> Result<Vec<u64>, ReadError> {

@@ -24,7 +24,7 @@ mod unmanaged;
 mod visit;
 
 pub(crate) use data::folder_beside;
-pub use data::{ReadError, RunData};
+pub use data::{ReadError, RunData, names_in};
 pub use flow_time::{CREDIT, FlowTime, PAUSED, Stage, flow_times};
 pub use flows::flow_columns;
 pub(crate) use flows::{read_flows_csv, read_flows_parquet};

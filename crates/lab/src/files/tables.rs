@@ -13,13 +13,14 @@ use paceline_scenario::{csv_cell, csv_text};
 use super::FlowTime;
 use super::columns::{Column as Filled, Values};
 use super::lines::Lines;
-use crate::results::{CollectiveRow, OperationRow, PathRow};
+use crate::results::{CollectiveRow, NodeRow, OperationRow, PathRow};
 
 /// Tables that a run may write, each in its own file: those of probes, and those derived from an outcome.
 pub static TABLES: LazyLock<Vec<&Declared>> = LazyLock::new(|| {
     let made = [
         CollectiveRow::DECLARED,
         FlowTime::DECLARED,
+        NodeRow::DECLARED,
         OperationRow::DECLARED,
         PathRow::DECLARED,
     ];

@@ -19,7 +19,7 @@ use paceline_traces::wire::Message;
 use super::flow_time::{PAUSED, Stage};
 use super::series::{GOODPUT, QUEUE, RATE};
 use super::{FlowTime, RunData};
-use crate::results::{CollectiveRow, FlowRow, OperationRow, pauses};
+use crate::results::{CollectiveRow, FlowRow, OperationRow, pauses, ports_of};
 
 /// Processes other than hosts and ranks; that of a host is its node's number after these.
 const QUEUES: u64 = 1;
@@ -423,17 +423,18 @@ fn pause_slices<W: Write>(
             }
         }
     }
-    for (row, ((node, interface, class), pauses)) in
-        pauses(spec, &outcome.pfc, outcome.end.as_ps()).iter().enumerate()
-    {
+    let ports = ports_of(spec).into_iter();
+    let peers: SortedMap<(u32, u32), u32> = ports
+        .map(|(node, interface, peer, _)| ((node, interface), peer))
+        .collect();
+    let all = pauses(spec, &outcome.pfc, outcome.end.as_ps());
+    for (row, ((node, interface, class), pauses)) in all.iter().enumerate() {
         events.process(PAUSES, "pauses")?;
         let track = Track::new(PAUSES, row);
-        events.row(
-            track,
-            &format!("node {node} interface {interface} class {class}"),
-            None,
-        )?;
-        let name = format!("paused: node {node} interface {interface}");
+        let peer = peers.get(&(*node, *interface)).copied().unwrap_or(u32::MAX);
+        let port = data.names.port(*node, *interface, peer);
+        events.row(track, &format!("{port} class {class}"), None)?;
+        let name = format!("paused: {port}");
         let here = stopped
             .get(&(*node, *interface, *class))
             .map_or(&[][..], Vec::as_slice);
@@ -486,7 +487,11 @@ fn counters<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Result<
                 events.process(process, name)?;
                 let track = Track::new(process, row);
                 row += 1;
-                events.row(track, &format!("{}{suffix}", series.entity), Some(unit))?;
+                events.row(
+                    track,
+                    &format!("{}{suffix}", data.names.entity(&series.entity)),
+                    Some(unit),
+                )?;
                 let mut last = None;
                 for &(at, value) in &series.points {
                     if last.replace(value) != Some(value) {

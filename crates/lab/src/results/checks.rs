@@ -54,7 +54,7 @@ pub(super) fn warnings(
     if let Some(deadlock) = &outcome.deadlock {
         found.extend(
             WarningKind::Deadlock,
-            deadlock::warnings(deadlock, outcome.end, input.run.stop),
+            deadlock::warnings(deadlock, &input.names, outcome.end, input.run.stop),
         );
     }
     if let Some(text) = storms(outcome) {

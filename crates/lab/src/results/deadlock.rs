@@ -3,6 +3,7 @@
 use paceline_fabric::outcome;
 use paceline_fabric::spec::NodeId;
 use paceline_kernel::{Span, Time};
+use paceline_scenario::NodeNames;
 use serde::{Deserialize, Serialize};
 
 use crate::text::duration_us;
@@ -83,17 +84,17 @@ fn since(time: Time) -> String {
 }
 
 /// Describes a deadlock: a sentence per cycle, per storm, and on the end of the run.
-pub(super) fn warnings(found: &outcome::Deadlock, end: Time, stop: Time) -> Vec<String> {
+pub(super) fn warnings(found: &outcome::Deadlock, names: &NodeNames, end: Time, stop: Time) -> Vec<String> {
     let mut texts = Vec::new();
     for cycle in &found.cycles {
-        let mut names: Vec<String> = (cycle.iter())
-            .map(|&i| format!("s{}", found.pauses[i].port.node.0))
+        let mut along: Vec<String> = (cycle.iter())
+            .map(|&i| names.name(found.pauses[i].port.node.0))
             .collect();
-        names.extend(names.first().cloned());
+        along.extend(along.first().cloned());
         texts.push(format!(
             "Deadlock: pause cycle {} since {}: each of these switches waits for the next to resume it, \
              and none ever will.{}",
-            names.join("->"),
+            along.join(" -> "),
             since(found.since(cycle)),
             stuck(found.flows.len()),
         ));
@@ -107,22 +108,22 @@ pub(super) fn warnings(found: &outcome::Deadlock, end: Time, stop: Time) -> Vec<
     for switch in found.idle_switches() {
         let roots = roots_of(switch);
         texts.push(format!(
-            "Pause storm: switch {} has paused its neighbours since {} and will not resume them, though nothing holds it up. \
+            "Pause storm: {} has paused its neighbours since {} and will not resume them, though nothing holds it up. \
              Held up by it: {}.{}",
-            switch.0,
+            names.numbered(switch.0),
             since(begin(&roots).unwrap_or(found.found)),
-            tree(found, &roots),
+            tree(found, names, &roots),
             stuck(found.flows.len()),
         ));
     }
     for host in found.storms() {
         let roots = roots_of(host);
         texts.push(format!(
-            "Pause storm: host {} has paused its switch since {} and will not resume it. Held up by it: \
+            "Pause storm: {} has paused its switch since {} and will not resume it. Held up by it: \
              {}.{}",
-            host.0,
+            names.name(host.0),
             since(begin(&roots).unwrap_or(found.found)),
-            tree(found, &roots),
+            tree(found, names, &roots),
             stuck(found.flows.len()),
         ));
     }
@@ -149,12 +150,8 @@ fn stuck(flows: usize) -> String {
 }
 
 /// Lists the victims of `roots`: the nodes that these pause, then those that the victims pause, and so on.
-fn tree(found: &outcome::Deadlock, roots: &[usize]) -> String {
-    let name = |i: usize| {
-        let pause = &found.pauses[i];
-        let kind = if pause.is_switch { "s" } else { "host " };
-        format!("{kind}{}", pause.port.node.0)
-    };
+fn tree(found: &outcome::Deadlock, nodes: &NodeNames, roots: &[usize]) -> String {
+    let name = |i: usize| nodes.name(found.pauses[i].port.node.0);
     let mut seen = vec![false; found.pauses.len()];
     let mut level = roots.to_vec();
     let (mut levels, mut named) = (Vec::new(), 0);
@@ -179,6 +176,8 @@ fn tree(found: &outcome::Deadlock, roots: &[usize]) -> String {
 mod tests {
     use super::*;
     use paceline_fabric::outcome::PortRef;
+    use paceline_fabric::spec::NodeKind;
+    use paceline_scenario::topology::Topology;
 
     fn pause(node: u32, peer: u32, is_switch: bool, us: u64, waits_for: &[usize]) -> outcome::EndlessPause {
         outcome::EndlessPause {
@@ -209,8 +208,19 @@ mod tests {
             cycles: Vec::new(),
             flows: vec![3, 4],
         };
+        let mut net = Topology::new(0, 10);
+        net.nodes[0] = NodeKind::Host;
+        net.nodes[1] = NodeKind::Host;
+        net.nodes[2] = NodeKind::Host;
+        let names = NodeNames::of(&net);
         let text = |found: &outcome::Deadlock| {
-            warnings(found, Time::from_ns(8_000 * 1000), Time::from_ns(20_000 * 1000)).join("\n")
+            warnings(
+                found,
+                &names,
+                Time::from_ns(8_000 * 1000),
+                Time::from_ns(20_000 * 1000),
+            )
+            .join("\n")
         };
         insta::assert_snapshot!("storm", text(&found));
         found.pauses = vec![pause(3, 7, true, 1_000, &[1]), pause(7, 3, true, 1_203, &[0])];

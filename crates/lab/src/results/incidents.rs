@@ -4,6 +4,7 @@ use paceline_fabric::Outcome;
 use paceline_fabric::spec::{HostChange, LinkChange, NodeId, RunSpec, WatchdogAction};
 use paceline_kernel::order::Sort as _;
 use paceline_kernel::{Span, Time};
+use paceline_scenario::NodeNames;
 use serde::{Deserialize, Serialize};
 
 use super::pauses::ports_of;
@@ -45,9 +46,9 @@ impl Incident {
 }
 
 /// Returns the name and the ports of each link.
-fn links(run: &RunSpec) -> Vec<(String, Vec<String>)> {
+fn links(run: &RunSpec, names: &NodeNames) -> Vec<(String, Vec<String>)> {
     let mut all: Vec<(String, Vec<String>)> = (run.links.iter())
-        .map(|link| (format!("link {}-{}", link.a.0, link.b.0), Vec::new()))
+        .map(|link| (format!("link {}", names.link(link.a.0, link.b.0)), Vec::new()))
         .collect();
     for (node, interface, peer, link) in ports_of(run) {
         all[link].1.push(format!("port {node}.{interface}->{peer}"));
@@ -75,8 +76,8 @@ fn host_text(change: &HostChange) -> String {
 }
 
 /// Returns the incidents before the end of a run, in order of time.
-pub(super) fn incidents(run: &RunSpec, outcome: &Outcome) -> Vec<Incident> {
-    let of_links = links(run);
+pub(super) fn incidents(run: &RunSpec, names: &NodeNames, outcome: &Outcome) -> Vec<Incident> {
+    let of_links = links(run, names);
     let ports_of_host = |host: NodeId| -> Vec<String> {
         let name = format!("port {}.", host.0);
         let peer = format!("->{}", host.0);
@@ -133,8 +134,8 @@ pub(super) fn incidents(run: &RunSpec, outcome: &Outcome) -> Vec<Incident> {
         let ports = ports_of_host(storm.node);
         let place = format!("host {}", storm.node.0);
         let whom = match storm.link.map(|link| &run.links[link]) {
-            Some(link) if link.a == storm.node => format!("node {}", link.b.0),
-            Some(link) => format!("node {}", link.a.0),
+            Some(link) if link.a == storm.node => names.name(link.b.0),
+            Some(link) => names.name(link.a.0),
             None => "its switch".to_string(),
         };
         let what = format!("pauses class {} of {whom}", storm.class);
@@ -152,7 +153,7 @@ pub(super) fn incidents(run: &RunSpec, outcome: &Outcome) -> Vec<Incident> {
             _ => format!("watchdog reports a storm of class {}", storm.priority),
         };
         add(
-            port.clone(),
+            names.entity(&port),
             what,
             (storm.detected, storm.restored),
             vec![port],
@@ -225,17 +226,17 @@ mod tests {
             restored: None,
             dropped: 7,
         }];
-        let all = incidents(&input.run, &outcome);
+        let all = incidents(&input.run, &input.names, &outcome);
         let texts: Vec<_> = all.iter().map(Incident::text).collect();
         let link = |i: usize| {
             let link = &input.run.links[i];
-            format!("link {}-{}", link.a.0, link.b.0)
+            format!("link {}", input.names.link(link.a.0, link.b.0))
         };
         // The slow host is slow after the end.
         let expected = [
             format!("{}: at 10Gbps, loses 1 % (10.00 µs to 20.00 µs)", link(1)),
             "host 2: pauses class 3 of its switch (30.00 µs to 35.00 µs)".to_string(),
-            "port 3.1->2: watchdog drops class 3: 7 packets (from 31.00 µs)".to_string(),
+            "host 3 -> host 2: watchdog drops class 3: 7 packets (from 31.00 µs)".to_string(),
             format!("{}: down (from 40.00 µs)", link(0)),
         ];
         assert_eq!(texts, expected);

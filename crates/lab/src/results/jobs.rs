@@ -9,7 +9,7 @@ use paceline_kernel::Time;
 use paceline_scenario::Resolved;
 use serde::{Deserialize, Serialize};
 
-use super::collectives::CollectiveTime;
+use super::collectives::{CollectiveTime, collective_times};
 use super::groups::FlowCount;
 use super::paths::{CriticalPath, critical_paths};
 use super::rows::FlowRows;
@@ -44,7 +44,7 @@ pub struct JobTimes {
     /// Breakdown of each rank's time; empty unless the job is by a trace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_rank: Vec<RankTimes>,
-    /// Critical path of the slowest iteration, from its start to its end; only for jobs by traces.
+    /// Critical path of the slowest iteration, from its start to its end; null if flows left no records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<CriticalPath>,
     /// Ranks of a stuck job by a trace, with the operations that they wait for.
@@ -144,6 +144,78 @@ fn tail_end(input: &Resolved, outcome: &Outcome, tail: &Tail) -> Option<f64> {
     Some(Time::from_ps(slow.end(from.as_ps(), tail.delay.as_ps())).as_secs_f64())
 }
 
+/// Iteration of a job, with its times.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Iteration {
+    pub(super) index: u32,
+    /// Start of the job, or end of the iteration before.
+    pub(super) start: Time,
+    pub(super) end: Time,
+}
+
+/// Returns the ends of a job's completed iterations, in seconds; none of a job by a trace.
+fn ends_by_steps(
+    input: &Resolved,
+    outcome: &Outcome,
+    job: &paceline_scenario::Job,
+    times: &[CollectiveTime],
+) -> Vec<f64> {
+    let Some(&collective) = job.collectives.first().filter(|_| job.trace.is_none()) else {
+        return Vec::new();
+    };
+    let first = |collective: usize| -> usize {
+        let before = &input.collectives[..collective];
+        before.iter().map(|one| one.iterations.len()).sum()
+    };
+    // All collectives of a job have one iteration for each iteration of the job.
+    let count = input.collectives[collective].iterations.len();
+    let firsts: Vec<usize> = job.collectives.iter().map(|&one| first(one)).collect();
+    let ended = (0..count).map_while(|iteration| {
+        let ends = firsts.iter().map(|first| times[first + iteration].end_s);
+        let tails = job.tails.get(iteration).into_iter().flatten();
+        let tails = tails.map(|tail| tail_end(input, outcome, tail));
+        // The iteration ends with the last collective or the computing after it, and only if all of them ended.
+        ends.chain(tails)
+            .try_fold(0.0, |last: f64, end| Some(last.max(end?)))
+    });
+    ended.collect()
+}
+
+/// Returns the first of the slowest iterations of each job, from the ends of its iterations in seconds.
+fn slowest_of<'a>(
+    jobs: &'a [paceline_scenario::Job],
+    ends: &[Vec<f64>],
+) -> Vec<(&'a paceline_scenario::Job, Iteration)> {
+    let at = |seconds: f64| Time::from_ps((seconds * 1e12).round() as u64);
+    let slowest = |(job, ends): (&'a paceline_scenario::Job, &Vec<f64>)| {
+        let starts = [job.start].into_iter().chain(ends.iter().map(|&end| at(end)));
+        let all = (0..)
+            .zip(starts)
+            .zip(ends)
+            .map(|((index, start), &end)| Iteration {
+                index,
+                start,
+                end: at(end),
+            });
+        // Of equal ones the first.
+        let took = |one: &Iteration| (one.end.saturating_since(one.start), std::cmp::Reverse(one.index));
+        Some((job, all.max_by_key(took)?))
+    };
+    jobs.iter().zip(ends).filter_map(slowest).collect()
+}
+
+/// Returns the slowest iteration of each job by steps.
+pub(super) fn slowest_by_steps<'a>(
+    input: &'a Resolved,
+    outcome: &Outcome,
+) -> Vec<(&'a paceline_scenario::Job, Iteration)> {
+    let times = collective_times(input, outcome);
+    let ends: Vec<Vec<f64>> = (input.jobs.iter())
+        .map(|job| ends_by_steps(input, outcome, job, &times))
+        .collect();
+    slowest_of(&input.jobs, &ends)
+}
+
 /// Returns the times of every job; `times` are those of all collectives' iterations, one collective after another.
 pub(super) fn job_times(
     input: &Resolved,
@@ -151,31 +223,20 @@ pub(super) fn job_times(
     flows: &FlowRows,
     times: &[CollectiveTime],
 ) -> Vec<JobTimes> {
-    let paths = critical_paths(input, outcome, flows);
-    let first = |collective: usize| -> usize {
-        let before = &input.collectives[..collective];
-        before.iter().map(|one| one.iterations.len()).sum()
-    };
-    let of = |job: &paceline_scenario::Job| {
+    let ends: Vec<Vec<f64>> = (input.jobs.iter())
+        .map(|job| ends_by_steps(input, outcome, job, times))
+        .collect();
+    let paths = critical_paths(input, outcome, flows, &slowest_of(&input.jobs, &ends));
+    let of = |(job, ends): (&paceline_scenario::Job, &Vec<f64>)| {
+        let path = paths.get(&job.label).cloned();
         if let Some(by_trace) = &job.trace {
             let trace = outcome.programs.get(by_trace.program)?.get()?;
-            let path = paths.get(&job.label).cloned();
             return Some(of_trace(job, trace, u64::from(by_trace.repeats), path));
         }
-        // All collectives of a job have one iteration for each iteration of the job.
         let count = input.collectives[*job.collectives.first()?].iterations.len();
         let mut before = job.start.as_secs_f64();
-        let ended = (0..count).map_while(|iteration| {
-            let of = job.collectives.iter();
-            let ends = of.map(|&collective| times[first(collective) + iteration].end_s);
-            let tails = job.tails.get(iteration).into_iter().flatten();
-            let tails = tails.map(|tail| tail_end(input, outcome, tail));
-            // The iteration ends with the last collective or the computing after it, and only if all of them ended.
-            ends.chain(tails)
-                .try_fold(0.0, |last: f64, end| Some(last.max(end?)))
-        });
-        let iterations_us: Vec<f64> = ended
-            .map(|end| (end - std::mem::replace(&mut before, end)) * 1e6)
+        let iterations_us: Vec<f64> = (ends.iter())
+            .map(|&end| (end - std::mem::replace(&mut before, end)) * 1e6)
             .collect();
         let iteration_us = Distribution::of(iterations_us.clone());
         let compute_us = job.compute.as_us_f64();
@@ -193,11 +254,11 @@ pub(super) fn job_times(
             iteration_us,
             iterations_us,
             by_rank: Vec::new(),
-            path: None,
+            path,
             stuck: Vec::new(),
         })
     };
-    input.jobs.iter().filter_map(of).collect()
+    input.jobs.iter().zip(&ends).filter_map(of).collect()
 }
 
 #[cfg(test)]

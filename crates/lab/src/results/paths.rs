@@ -1,20 +1,23 @@
-//! Critical paths of jobs by traces: the computing and the messages that determine an iteration's time, and the links
+//! Critical paths of jobs: the computing and the messages that determine an iteration's time, and the links
 //! that bound these messages.
 
 mod links;
+mod steps;
 
 use std::cmp::Reverse;
 
 use paceline_fabric::{Outcome, named_value, recorded};
 use paceline_jobs::{TraceActivity, TraceOutcome, TracePath, TraceStep};
+use paceline_kernel::Time;
 use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
 use paceline_scenario::{Job, Resolved};
 use serde::{Deserialize, Serialize};
 
 use super::collectives::traces;
+use super::jobs::{Iteration, slowest_by_steps};
 use super::rows::FlowRows;
-use links::{Bound, Bounds};
+use links::{Bound, Bounds, Found};
 
 /// Maximum number of parts in a summary: the largest.
 const LARGEST: usize = 20;
@@ -57,10 +60,10 @@ impl PathKind {
 named_value!(PathKind);
 
 recorded! {
-    /// a stretch of the critical path of the slowest iteration of a job by a trace. Stretches of an iteration follow each
+    /// a stretch of the critical path of the slowest iteration of a job. Stretches of an iteration follow each
     /// other without gaps; consecutive steps of one collective are one row, and so is what a rank computes without
     /// interruption
-    pub struct PathRow = "critical_path", needs "a job by a trace" {
+    pub struct PathRow = "critical_path", needs "a job" {
         /// the job's label
         job: String,
         /// the iteration, from 0: the slowest
@@ -72,9 +75,9 @@ recorded! {
         /// what took the time: `computing`, `overhead` (of a send, a receive or a NIC), `collective`, `message` or `request`
         /// (of a message, for its receive)
         what: PathKind,
-        /// the kind of collective; empty otherwise
+        /// the kind of collective, or the label of the step; empty otherwise
         collective: String,
-        /// what the trace calls it; of several operations, the first
+        /// what the trace calls it; of several operations, the first. In a job by steps, the ranks
         name: String,
         /// the group of the collective
         group: Option<u32>,
@@ -99,7 +102,7 @@ recorded! {
     }
 }
 
-/// Critical path of an iteration of a job by a trace: by default the first of the slowest.
+/// Critical path of an iteration of a job: by default the first of the slowest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CriticalPath {
     /// Index of the iteration, from 0.
@@ -116,6 +119,9 @@ pub struct CriticalPath {
     pub links: Vec<PathLink>,
     /// Largest 20 operations and collectives, in descending order.
     pub largest: Vec<PathShare>,
+    /// Rank at which it ended, the slowest of the iteration; null if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<u32>,
     /// Number of times that the path continues because a lane of a rank became free.
     pub after_lane: u64,
 }
@@ -125,7 +131,7 @@ pub struct CriticalPath {
 pub struct PathShare {
     /// `computing`, `message`, `request`, `overhead`, or the kind of collective.
     pub what: String,
-    /// Name in the trace; absent in sums.
+    /// Name in the trace, or the ranks in a job by steps; absent in sums.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Group of a collective; absent in sums.
@@ -170,26 +176,35 @@ type ByLink = SortedMap<Bound, (u64, u64, u64)>;
 /// Critical path of a job under construction.
 struct Building<'a> {
     job: &'a Job,
-    trace: &'a TraceOutcome,
-    path: &'a TracePath,
+    /// Record of a job by a trace.
+    trace: Option<&'a TraceOutcome>,
+    span: Span,
     rows: Vec<PathRow>,
     /// Links that bound the messages of the last row.
     of_row: ByLink,
     links: ByLink,
 }
 
-fn ps(from: paceline_kernel::Time, to: paceline_kernel::Time) -> u64 {
+/// Iteration of a path, with its times.
+#[derive(Clone, Copy)]
+struct Span {
+    iteration: u32,
+    start: Time,
+    end: Time,
+}
+
+fn ps(from: Time, to: Time) -> u64 {
     to.saturating_since(from).as_ps()
 }
 
-impl Building<'_> {
-    fn add(&mut self, step: &TraceStep, bounds: &Bounds<'_>) {
-        let took = ps(step.start, step.end);
-        let mut row = PathRow {
-            job: self.job.label.clone(),
-            iteration: self.path.iteration,
-            start_ps: step.start.as_ps(),
-            end_ps: step.end.as_ps(),
+impl PathRow {
+    /// Creates a row without times that computes.
+    fn empty(job: &str, iteration: u32) -> Self {
+        Self {
+            job: job.to_string(),
+            iteration,
+            start_ps: 0,
+            end_ps: 0,
             what: PathKind::Computing,
             collective: String::new(),
             name: String::new(),
@@ -202,9 +217,32 @@ impl Building<'_> {
             contention_ps: 0,
             link: String::new(),
             nodes: String::new(),
+            after_lane: false,
+        }
+    }
+}
+
+impl<'a> Building<'a> {
+    const fn new(job: &'a Job, trace: Option<&'a TraceOutcome>, span: Span) -> Self {
+        Self {
+            job,
+            trace,
+            span,
+            rows: Vec::new(),
+            of_row: ByLink::new(),
+            links: ByLink::new(),
+        }
+    }
+
+    fn add(&mut self, step: &TraceStep, bounds: &Bounds<'_>) {
+        let took = ps(step.start, step.end);
+        let mut row = PathRow {
+            start_ps: step.start.as_ps(),
+            end_ps: step.end.as_ps(),
             after_lane: step.waited_for_lane,
+            ..PathRow::empty(&self.job.label, self.span.iteration)
         };
-        let mut bound = None;
+        let mut found = Found::default();
         let mut index = None;
         match &step.what {
             TraceActivity::Compute { rank, name } => {
@@ -234,20 +272,28 @@ impl Building<'_> {
                 (row.name, row.rank, row.to_rank) = (name.clone(), Some(*from), Some(*to));
                 (row.bytes, row.messages_ps, index) = (*bytes, took, *collective);
                 let hosts = [from, to].map(|&rank| self.job.hosts[rank as usize]);
-                let found = bounds.of(hosts[0], hosts[1], left.as_ps(), *bytes);
+                found = bounds.of(hosts[0], hosts[1], left.as_ps(), *bytes);
                 // Contention is that of the whole flow, of which the path may contain only a part.
                 row.contention_ps = found.contention_ps.min(took);
-                bound = found.bound;
             }
         }
-        if let Some(one) = index.and_then(|index| self.trace.collectives.get(index)) {
+        if let Some(one) = index
+            .zip(self.trace)
+            .and_then(|(index, trace)| trace.collectives.get(index))
+        {
             row.collective = one.kind.name().to_string();
             (row.name, row.group) = (one.name.clone(), Some(one.group));
         }
+        self.add_part((row, found));
+    }
+
+    /// Adds a row, and its message to the sums of the link that bounds it.
+    fn add_part(&mut self, (row, found): (PathRow, Found)) {
+        let took = row.messages_ps;
         // A merged row has the contention of several messages. The part of this message is what the row has beyond the
         // sums of earlier ones.
         self.merge(row);
-        let Some(bound) = bound else {
+        let Some(bound) = found.bound else {
             return;
         };
         let last = self.rows.last().map_or(0, |row| row.contention_ps);
@@ -273,6 +319,7 @@ impl Building<'_> {
                 PathKind::Computing | PathKind::Overhead => last.rank == row.rank,
                 PathKind::Collective => {
                     (&last.name, last.group, &last.collective) == (&row.name, row.group, &row.collective)
+                        && self.trace.is_some()
                 }
                 PathKind::Message | PathKind::Request => false,
             }
@@ -291,39 +338,50 @@ impl Building<'_> {
     }
 }
 
-/// Builds the paths of all jobs by traces.
-fn build<'a>(input: &'a Resolved, outcome: &'a Outcome, flows: &FlowRows) -> Vec<Building<'a>> {
+/// Builds the paths of all jobs: of those by traces the iteration that was recorded, of others the slowest one.
+fn build<'a>(
+    input: &'a Resolved,
+    outcome: &'a Outcome,
+    flows: &FlowRows,
+    slowest: &[(&'a Job, Iteration)],
+) -> Vec<Building<'a>> {
     let with_path = |(job, trace): (&'a Job, &'a TraceOutcome)| Some((job, trace, trace.path.as_ref()?));
     let all: Vec<_> = traces(input, outcome).filter_map(with_path).collect();
-    if all.is_empty() {
+    let by_steps = steps::find(input, outcome, slowest);
+    if all.is_empty() && by_steps.is_empty() {
         return Vec::new();
     }
-    let bounds = Bounds::of_messages(input, outcome, flows, &all);
+    let messages = links::messages(&all);
+    let messages = messages.chain(by_steps.iter().flat_map(|path| path.messages(input, outcome)));
+    let bounds = Bounds::of_messages(input, outcome, flows, messages);
     let of = |(job, trace, path): (&'a Job, &'a TraceOutcome, &'a TracePath)| {
-        let mut building = Building {
-            job,
-            trace,
-            path,
-            rows: Vec::new(),
-            of_row: ByLink::new(),
-            links: ByLink::new(),
+        let span = Span {
+            iteration: path.iteration,
+            start: path.start,
+            end: path.end,
         };
+        let mut building = Building::new(job, Some(trace), span);
         for step in &path.steps {
             building.add(step, &bounds);
         }
         building
     };
-    all.into_iter().map(of).collect()
+    let by_steps = by_steps.iter().map(|path| path.build(input, outcome, &bounds));
+    let mut built: Vec<Building<'_>> = all.into_iter().map(of).collect();
+    built.extend(by_steps);
+    built
 }
 
-/// Returns true if a job by a trace has a critical path.
+/// Returns true if a job may have a critical path.
 pub(crate) fn has_paths(input: &Resolved, outcome: &Outcome) -> bool {
     traces(input, outcome).any(|(_, trace)| trace.path.is_some())
+        || input.jobs.iter().any(|job| job.trace.is_none())
 }
 
 /// Returns the rows of `critical_path.csv`.
 pub(crate) fn path_rows(input: &Resolved, outcome: &Outcome, flows: &FlowRows) -> Vec<PathRow> {
-    let all = build(input, outcome, flows).into_iter();
+    let slowest = slowest_by_steps(input, outcome);
+    let all = build(input, outcome, flows, &slowest).into_iter();
     all.flat_map(|building| building.rows).collect()
 }
 
@@ -332,8 +390,9 @@ pub(super) fn critical_paths(
     input: &Resolved,
     outcome: &Outcome,
     flows: &FlowRows,
+    slowest: &[(&Job, Iteration)],
 ) -> SortedMap<String, CriticalPath> {
-    let all = build(input, outcome, flows).into_iter();
+    let all = build(input, outcome, flows, slowest).into_iter();
     all.map(|building| (building.job.label.clone(), summed(&building)))
         .collect()
 }
@@ -357,7 +416,7 @@ impl PathRow {
 }
 
 fn summed(building: &Building<'_>) -> CriticalPath {
-    let (rows, path) = (&building.rows, building.path);
+    let (rows, path) = (&building.rows, building.span);
     let whole = ps(path.start, path.end).max(1);
     let mut links: Vec<PathLink> = Vec::new();
     for (bound, &(messages, time_ps, contention_ps)) in &building.links {
@@ -397,6 +456,7 @@ fn summed(building: &Building<'_>) -> CriticalPath {
         sums: shares(rows, whole, |row| (row.words().to_string(), None, None)),
         links,
         largest,
+        rank: rows.last().and_then(|row| row.to_rank.or(row.rank)),
         after_lane: rows.iter().filter(|row| row.after_lane).count() as u64,
     }
 }

@@ -84,7 +84,7 @@ fn of_one(frames: &[(u64, bool)], down: &[u64], expires_after: u64, end: u64) ->
 }
 
 /// Lists every port: node, interface from 1 in the order of links, peer, link.
-pub(super) fn ports_of(spec: &RunSpec) -> Vec<(u32, u32, u32, usize)> {
+pub(crate) fn ports_of(spec: &RunSpec) -> Vec<(u32, u32, u32, usize)> {
     let mut interfaces = vec![0; spec.nodes.len()];
     let mut ports = Vec::with_capacity(2 * spec.links.len());
     for (number, link) in spec.links.iter().enumerate() {

@@ -386,7 +386,7 @@ pub fn summarise(
         pause_share: busy.and_then(|time| pause_share(&input.run, outcome, &time)),
         jain_over_time: goodputs.as_ref().and_then(Goodputs::jain_over_time),
         convergence_us: goodputs.as_ref().and_then(Goodputs::convergence),
-        incidents: incidents(&input.run, outcome),
+        incidents: incidents(&input.run, &input.names, outcome),
         jobs,
         collectives,
         collective_sums: collective_sums(input, outcome),

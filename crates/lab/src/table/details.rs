@@ -51,7 +51,7 @@ pub const ROWS_OF_PAGE: usize = 60;
 /// the largest weight.
 pub fn details(runs: &[&Summary], names: &[String], limit: usize) -> Vec<Detail> {
     let several = runs.len() > 1;
-    let all = [labels(runs), collectives(runs), jobs(runs), incidents(runs)];
+    let all = [jobs(runs), collectives(runs), labels(runs), incidents(runs)];
     let mut tables = Vec::new();
     for mut table in all {
         if table.rows.is_empty() {

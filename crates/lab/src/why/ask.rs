@@ -7,7 +7,7 @@ use paceline_fabric::spec::{Accounted, Blame};
 use paceline_kernel::Time;
 use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedSet;
-use paceline_scenario::{Diagnostics, Overrides, Resolved};
+use paceline_scenario::{Diagnostics, NodeNames, Overrides, Resolved};
 
 use super::{Blames, CloseLook, Slow, Why, nothing_to_tell, slowest};
 use crate::files::{FlowTime, ReadError, RunData, flow_times};
@@ -73,6 +73,7 @@ pub struct FlowAnswer {
     ideal: IdealFct,
     /// Incidents of links and hosts during its run.
     incidents: Vec<Incident>,
+    names: NodeNames,
     /// True if the extra run was interrupted.
     pub partial: bool,
 }
@@ -90,21 +91,26 @@ impl FlowAnswer {
     /// Breaks down the flow's time.
     pub fn why(&self) -> Why<'_> {
         let why = match &self.known {
-            Known::Times(times) => Why::new(&self.row, times, self.ideal),
-            Known::Look(look) => Why::close(&self.row, look, self.ideal),
-            Known::Nothing(fidelity, end_ps) => {
-                Some(Why::unaccounted(&self.row, *end_ps, fidelity, self.ideal))
-            }
+            Known::Times(times) => Why::new(&self.row, times, &self.names, self.ideal),
+            Known::Look(look) => Why::close(&self.row, look, &self.names, self.ideal),
+            Known::Nothing(fidelity, end_ps) => Some(Why::unaccounted(
+                &self.row,
+                *end_ps,
+                fidelity,
+                &self.names,
+                self.ideal,
+            )),
         };
         why.expect("an answer has an account").during(&self.incidents)
     }
 
-    fn new(row: &FlowRow<'_>, known: Known, summary: &Summary) -> Self {
+    fn new(row: &FlowRow<'_>, known: Known, names: &NodeNames, summary: &Summary) -> Self {
         Self {
             row: row.clone().into_owned(),
             known,
             ideal: summary.ideal_fct,
             incidents: summary.incidents.clone(),
+            names: names.clone(),
             partial: false,
         }
     }
@@ -170,7 +176,7 @@ impl Question<'_> {
         let ideal = data.summary.ideal_fct;
         if !data.fidelity().accounts() {
             let known = Known::Nothing(data.fidelity().name(), data.end_ps());
-            return Ok(FlowAnswer::new(row, known, &data.summary));
+            return Ok(FlowAnswer::new(row, known, &data.names, &data.summary));
         }
         let times = data
             .tables
@@ -183,7 +189,12 @@ impl Question<'_> {
         let partial = data.summary.status == RunStatus::Partial;
         // The account in the folder is the best available answer if a second run is unwanted or cannot be compared.
         if known && (self.brief || partial) {
-            return Ok(FlowAnswer::new(row, Known::Times(times), &data.summary));
+            return Ok(FlowAnswer::new(
+                row,
+                Known::Times(times),
+                &data.names,
+                &data.summary,
+            ));
         }
         if !known && self.brief {
             return Err(AskError::Refused(format!(
@@ -193,9 +204,14 @@ impl Question<'_> {
         }
         let folder = Path::new(self.run);
         let kept = CloseLook::read(folder, &data.summary, flow).filter(|_| !partial);
-        if let Some(look) = kept.filter(|look| Why::close(row, look, ideal).is_some()) {
+        if let Some(look) = kept.filter(|look| Why::close(row, look, &data.names, ideal).is_some()) {
             asker.inform(&format!("as kept in {}", CloseLook::file(folder, flow).display()));
-            return Ok(FlowAnswer::new(row, Known::Look(Box::new(look)), &data.summary));
+            return Ok(FlowAnswer::new(
+                row,
+                Known::Look(Box::new(look)),
+                &data.names,
+                &data.summary,
+            ));
         }
         // Other code is accepted only if complete runs have equal digests, which an interrupted run does not have.
         if partial && data.summary.version != crate::identity::version() {
@@ -252,14 +268,14 @@ impl Question<'_> {
         let ideal = finished.summary.ideal_fct;
         let answer = |row: &FlowRow<'_>, known| FlowAnswer {
             partial,
-            ..FlowAnswer::new(row, known, &finished.summary)
+            ..FlowAnswer::new(row, known, &input.names, &finished.summary)
         };
         if !accounts {
             let end = finished.outcome.end.as_ps();
             return Ok(answer(row, Known::Nothing(input.fidelity.name(), end)));
         }
-        let look = CloseLook::of(&input.run, &finished.outcome, &finished.flows, row);
-        if Why::close(row, &look, ideal).is_none() {
+        let look = CloseLook::of(&input, &finished.outcome, &finished.flows, row);
+        if Why::close(row, &look, &input.names, ideal).is_none() {
             // A flow that started as the run ended took no time.
             let reason = nothing_to_tell(row).unwrap_or("it started as the run ended");
             return Err(AskError::Refused(format!(
@@ -275,7 +291,7 @@ impl Question<'_> {
             asker.inform(&format!("this answer is not kept: {error}"));
         }
         // The row is that of the folder, as in later answers from the kept records.
-        let row = if Why::close(before, &look, ideal).is_some() {
+        let row = if Why::close(before, &look, &input.names, ideal).is_some() {
             before
         } else {
             row
@@ -296,7 +312,13 @@ impl Question<'_> {
     /// Lists the slowest flows of a run that has a folder; if it lacks the accounts of some, the scenario is run again.
     fn list_of_finished(&self, data: &RunData, asker: &mut dyn Asker) -> Result<SlowAnswer, AskError> {
         let count = self.count(&data.flows)?;
-        let slow = slowest(self.asked_of(&data.flows), data.tables.rows(), self.top, self.run);
+        let slow = slowest(
+            self.asked_of(&data.flows),
+            data.tables.rows(),
+            self.top,
+            self.run,
+            &data.names,
+        );
         let missing = slow.iter().filter(|one| one.main.is_none()).count();
         // Some fidelities account for no times.
         let unaccounted = !data.fidelity().accounts();
@@ -326,7 +348,13 @@ impl Question<'_> {
             self.check_whole(data, &finished)?;
         }
         let times = flow_times(&input.run, &finished.outcome);
-        let slow = slowest(self.asked_of(&finished.flows), &times, self.top, self.run);
+        let slow = slowest(
+            self.asked_of(&finished.flows),
+            &times,
+            self.top,
+            self.run,
+            &input.names,
+        );
         let partial = finished.summary.status == RunStatus::Partial;
         let count = self.count(&finished.flows)?;
         Ok(SlowAnswer::new(slow, count, &finished.summary, partial))
@@ -470,7 +498,7 @@ impl Question<'_> {
         };
         let finished = asker.run(&input)?;
         let data = RunData::new(&input, &finished);
-        let blames = Blames::of_run(&data).unwrap_or_else(|| Blames::of(&[], &[]));
+        let blames = Blames::of_run(&data).unwrap_or_else(|| Blames::of(&[], &[], &data.names));
         Ok(Blames {
             partial: finished.summary.status == RunStatus::Partial,
             ..blames

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 
 use paceline_fabric::Outcome;
 use paceline_fabric::flow_probe::{Cut, CutTotals, FlowProbe, Limits, Marks, Pauses, Shared};
-use paceline_fabric::spec::{Awaited, NodeKind, RunSpec};
+use paceline_fabric::spec::{Awaited, RunSpec};
 use paceline_kernel::Time;
 use paceline_kernel::order::Sort as _;
+use paceline_scenario::NodeNames;
 use serde::{Deserialize, Serialize};
 
 use crate::results::FlowRows;
@@ -43,7 +44,7 @@ pub struct Deeper {
     #[serde(skip)]
     ends: Vec<(u32, u32)>,
     #[serde(skip)]
-    hosts: Vec<bool>,
+    names: NodeNames,
 }
 
 /// Cuts with one cause.
@@ -173,12 +174,18 @@ pub struct WaitRow {
 
 impl Deeper {
     /// Collects the details of a flow in a run that recorded it closely; returns `None` if the run did not.
-    pub fn of(spec: &RunSpec, outcome: &Outcome, flows: &FlowRows, flow: u32) -> Option<Self> {
+    pub fn of(
+        spec: &RunSpec,
+        outcome: &Outcome,
+        flows: &FlowRows,
+        names: &NodeNames,
+        flow: u32,
+    ) -> Option<Self> {
         let look = outcome.flow_probes.iter().find(|look| look.flow == flow)?;
         Some(Self {
             waited_for: chain(spec, outcome, flow),
             ends: flows.rows().map(|row| (row.src, row.dst)).collect(),
-            hosts: spec.nodes.iter().map(|kind| *kind == NodeKind::Host).collect(),
+            names: names.clone(),
             ..Self::from(look)
         })
     }
@@ -204,7 +211,7 @@ impl From<&FlowProbe> for Deeper {
             nic,
             waited_for: Vec::new(),
             ends: Vec::new(),
-            hosts: Vec::new(),
+            names: NodeNames::default(),
         }
     }
 }

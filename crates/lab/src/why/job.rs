@@ -1,4 +1,4 @@
-//! Critical path of an iteration of a job by a trace, and the possible effect of faster links: `paceline why RUN --job
+//! Critical path of an iteration of a job, and the possible effect of faster links: `paceline why RUN --job
 //! LABEL`.
 
 use paceline_scenario::{Overrides, Resolved};
@@ -102,7 +102,10 @@ impl Question<'_> {
         let job = summary.jobs.iter().find(|job| job.label == label);
         job.is_some_and(|job| {
             let path = job.path.as_ref();
-            path.is_some_and(|path| path.iteration != number) && (number as usize) < job.iterations_us.len()
+            let is_by_trace = !job.by_rank.is_empty();
+            is_by_trace
+                && path.is_some_and(|path| path.iteration != number)
+                && (number as usize) < job.iterations_us.len()
         })
     }
 
@@ -152,7 +155,9 @@ pub(super) fn path_of<'a>(
                     iterations.total
                 ));
             }
-            () if job.by_rank.is_empty() => "it has steps of its own: critical paths are of jobs by a trace",
+            () if job.by_rank.is_empty() && job.path.is_some() => {
+                "a job by steps has that of its slowest iteration only: leave out --iteration"
+            }
             () if job.iterations.completed == 0 => "no iteration came to its end",
             () => "its network computes the ends of ranks only",
         };
@@ -166,9 +171,10 @@ pub fn path_rows_of<'a>(data: &'a RunData, label: &'a str) -> impl Iterator<Item
     rows.filter(move |row| row.job == label)
 }
 
-/// Formats the name of links: `host links`, `link 3-17`.
+/// Formats the name of links: `host links`, `link 3-17`, `link leaf 1-spine 3`.
 pub fn of_links(links: &str) -> String {
-    let is_one = links.split('-').all(|part| part.parse::<u32>().is_ok());
+    // Names of nodes have a space in them, those of tiers have none.
+    let is_one = links.contains(' ') || links.split('-').all(|part| part.parse::<u32>().is_ok());
     match is_one {
         true => format!("link {links}"),
         false => format!("{links} links"),
@@ -220,6 +226,9 @@ impl CriticalPath {
             self.iteration,
             us(self.time_us)
         );
+        if let Some(rank) = self.rank {
+            text.push_str(&format!(" It ended at rank {rank}."));
+        }
         for (i, share) in self.sums.iter().take(2).enumerate() {
             let part = format!("{} ({})", us(share.time_us), share_text(share.share));
             match i {
@@ -321,13 +330,36 @@ fn links_table(links: &[PathLink]) -> String {
     ])
 }
 
+/// Shortens the name of a trace's operation, without its file: `rank 3 send 8 B to 4`, `AllReduce (node 42)`.
+pub fn short_operation(name: &str) -> String {
+    let inside = || name.strip_suffix(')')?.split_once(" (");
+    let Some((place, what)) = inside() else {
+        return name.to_string();
+    };
+    // GOAL names the line, and the rank at the end.
+    if let Some((what, rank)) = what.rsplit_once(" of rank ") {
+        return format!("rank {rank} {what}");
+    }
+    match place.rsplit_once(": ") {
+        // A trace in the binary form of GOAL has no lines.
+        Some((_, place)) => match place.split_once(", operation ") {
+            Some((rank, number)) => format!("{rank} {what} (operation {number})"),
+            None if what.is_empty() => place.to_string(),
+            None => format!("{what} ({place})"),
+        },
+        None => name.to_string(),
+    }
+}
+
 fn largest_table(largest: &[PathShare]) -> String {
     render(&[
         Column::left("", "largest parts", cells(largest, |one| one.what.clone())),
         Column::left(
             "",
             "name",
-            cells(largest, |one| one.name.clone().unwrap_or_default()),
+            cells(largest, |one| {
+                short_operation(one.name.as_deref().unwrap_or_default())
+            }),
         ),
         Column::right(
             "",
@@ -356,5 +388,29 @@ impl JobWhy {
             }
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short_operation;
+
+    #[test]
+    fn operations_have_short_names() {
+        for (name, short) in [
+            (
+                "traces/x.goal:12 (send 42 B to 3 of rank 0)",
+                "rank 0 send 42 B to 3",
+            ),
+            (
+                "x.bin: rank 3, operation 7 (calc 100)",
+                "rank 3 calc 100 (operation 7)",
+            ),
+            ("llm.0.et: node 42 (AllReduce)", "AllReduce (node 42)"),
+            ("rank 3 to rank 4", "rank 3 to rank 4"),
+            ("", ""),
+        ] {
+            assert_eq!(short_operation(name), short, "{name}");
+        }
     }
 }

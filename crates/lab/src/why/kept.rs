@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use paceline_fabric::Outcome;
-use paceline_fabric::spec::RunSpec;
 use paceline_fabric::table::{Row, Table};
+use paceline_scenario::{NodeNames, Resolved};
 use serde::{Deserialize, Serialize};
 
 use super::{Deeper, Why};
@@ -33,8 +33,9 @@ struct File {
 
 impl CloseLook {
     /// Collects the records of a flow from a run that recorded it closely.
-    pub fn of(spec: &RunSpec, outcome: &Outcome, flows: &FlowRows, flow: &FlowRow<'_>) -> Self {
-        let deeper = Deeper::of(spec, outcome, flows, flow.flow_id);
+    pub fn of(input: &Resolved, outcome: &Outcome, flows: &FlowRows, flow: &FlowRow<'_>) -> Self {
+        let (spec, names) = (&*input.run, &input.names);
+        let deeper = Deeper::of(spec, outcome, flows, names, flow.flow_id);
         let lines = deeper
             .as_ref()
             .map(|deeper| deeper.lines(flow.flow_id, flow.start_ps));
@@ -93,15 +94,26 @@ impl CloseLook {
 
 impl<'a> Why<'a> {
     /// Breaks down a flow's time by its records; returns `None` if it took no time.
-    pub fn close(flow: &'a FlowRow<'a>, look: &'a CloseLook, ideal: IdealFct) -> Option<Self> {
-        let mut why = Self::new(flow, &look.times, ideal)?;
+    pub fn close(
+        flow: &'a FlowRow<'a>,
+        look: &'a CloseLook,
+        names: &'a NodeNames,
+        ideal: IdealFct,
+    ) -> Option<Self> {
+        let mut why = Self::new(flow, &look.times, names, ideal)?;
         why.deeper.clone_from(&look.deeper);
         why.lines.clone_from(&look.lines);
         Some(why)
     }
 
     /// Describes a flow in a fidelity that accounts for no times: only its total time is known.
-    pub fn unaccounted(flow: &'a FlowRow<'a>, end_ps: u64, fidelity: &str, ideal: IdealFct) -> Self {
+    pub fn unaccounted(
+        flow: &'a FlowRow<'a>,
+        end_ps: u64,
+        fidelity: &str,
+        names: &'a NodeNames,
+        ideal: IdealFct,
+    ) -> Self {
         let mut why = Self {
             flow,
             total_ps: flow
@@ -112,6 +124,7 @@ impl<'a> Why<'a> {
             deeper: None,
             incidents: Vec::new(),
             lines: Vec::new(),
+            names,
         };
         why.story = format!(
             "{} Fidelity {fidelity} has different ports and hosts, and records no breakdown of completion times: use \

@@ -3,6 +3,7 @@
 use paceline_fabric::blame::{Waited, Why};
 use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::{SortedMap, SortedSet};
+use paceline_scenario::NodeNames;
 use serde::Serialize;
 
 use crate::files::RunData;
@@ -51,6 +52,8 @@ pub struct MatrixPlace {
     pub cause: String,
     /// Name of the port.
     pub port: String,
+    /// Name of the port for readers, such as `leaf 1 -> host 3`.
+    pub at: String,
     /// Reason for waiting, as in `blame.csv`.
     pub why: String,
     /// Waiting time in ps.
@@ -167,8 +170,8 @@ impl Matrix {
 }
 
 impl Blames {
-    /// Builds the matrices from the rows of a run whose jobs have these labels.
-    pub fn of(rows: &[Waited], jobs: &[&str]) -> Self {
+    /// Builds the matrices from the rows of a run whose jobs and nodes have these names.
+    pub fn of(rows: &[Waited], jobs: &[&str], names: &NodeNames) -> Self {
         let jobs: SortedSet<&str> = jobs.iter().copied().collect();
         let parties: SortedSet<&str> = rows.iter().map(|row| row.victim.as_str()).collect();
         let of_hosts = parties.iter().all(|party| {
@@ -189,7 +192,7 @@ impl Blames {
         }
         Self {
             matrices,
-            places: places(rows),
+            places: places(rows, names),
             partial: false,
         }
     }
@@ -197,7 +200,7 @@ impl Blames {
     /// Builds the matrices from a run's folder; returns `None` if it has no accounts of waiting.
     pub fn of_run(run: &RunData) -> Option<Self> {
         let jobs: Vec<&str> = run.summary.jobs.iter().map(|job| job.label.as_str()).collect();
-        (run.tables.has::<Waited>()).then(|| Self::of(run.tables.rows(), &jobs))
+        (run.tables.has::<Waited>()).then(|| Self::of(run.tables.rows(), &jobs, &run.names))
     }
 
     /// Formats the matrices, and below them the ports with most of the waiting.
@@ -213,7 +216,7 @@ impl Blames {
             text.push_str(&render(&[
                 Column::left("", "waiting", cells(|index| index.victim.clone())),
                 Column::left("", "for", cells(|index| index.cause_name())),
-                Column::left("", "at", cells(|index| index.port.clone())),
+                Column::left("", "at", cells(|index| index.at.clone())),
                 Column::left("", "why", cells(|index| index.why.clone())),
                 Column::right("", "time", cells(|index| time(index.waited_ps))),
                 Column::right("", "share", cells(|index| index.share_text())),
@@ -244,7 +247,7 @@ fn time(ps: u64) -> String {
 }
 
 /// Returns the ports where packets waited longest for other flows.
-fn places(rows: &[Waited]) -> Vec<MatrixPlace> {
+fn places(rows: &[Waited], names: &NodeNames) -> Vec<MatrixPlace> {
     let all: u128 = rows.iter().map(|row| u128::from(row.waited_ps)).sum();
     let mut sums: SortedMap<(&str, &str, String, &str), u64> = SortedMap::new();
     for row in rows.iter().filter(|row| row.why != Why::Own) {
@@ -257,6 +260,7 @@ fn places(rows: &[Waited]) -> Vec<MatrixPlace> {
     let place = |((victim, cause, port, why), waited_ps): ((&str, &str, String, &str), u64)| MatrixPlace {
         victim: victim.to_string(),
         cause: cause.to_string(),
+        at: names.entity(&port),
         port,
         why: why.to_string(),
         waited_ps,
@@ -298,7 +302,7 @@ mod tests {
             row("moe/back", "llm/gather", Why::Paused, 16_000_000),
             row("moe/back", "", Why::Idle, 32_000_000),
         ];
-        let blames = Blames::of(&rows, &["llm", "moe"]);
+        let blames = Blames::of(&rows, &["llm", "moe"], &NodeNames::default());
         insta::assert_snapshot!("matrix", blames.text());
         let [of_jobs, of_labels] = &blames.matrices[..] else {
             panic!("{blames:?}")
@@ -324,12 +328,15 @@ mod tests {
                 )
             })
             .collect();
-        let blames = Blames::of(&rows, &[]);
+        let blames = Blames::of(&rows, &[], &NodeNames::default());
         let [matrix] = &blames.matrices[..] else {
             panic!("{blames:?}")
         };
         assert_eq!((matrix.by, matrix.rows.len()), ("host", PARTIES_MAX + 1));
         assert_eq!(matrix.rows.iter().map(|row| row.total_ps).sum::<u64>(), 820);
-        assert_eq!(Blames::of(&[], &[]).text(), "no packet waited in a queue\n");
+        assert_eq!(
+            Blames::of(&[], &[], &NodeNames::default()).text(),
+            "no packet waited in a queue\n"
+        );
     }
 }

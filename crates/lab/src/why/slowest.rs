@@ -1,5 +1,6 @@
 //! Slowest flows of a run, with the largest part of their time: `paceline why RUN`.
 
+use paceline_scenario::NodeNames;
 use serde::Serialize;
 
 use super::Why;
@@ -32,6 +33,9 @@ pub struct Main {
     pub share: f64,
     /// Port where its packets waited longest on average, if they waited.
     pub port: Option<String>,
+    /// Name of that port for readers, such as `leaf 1 -> host 3`; empty without a port.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub at: String,
 }
 
 impl Slow<'_> {
@@ -45,15 +49,16 @@ impl Slow<'_> {
     }
 }
 
-/// Returns the `count` slowest flows; `run` is the name of the run in commands.
+/// Returns the `count` slowest flows; `run` is the name of the run in commands, `names` are those of its nodes.
 pub fn slowest<'a>(
     flows: impl IntoIterator<Item = FlowRow<'a>>,
     times: &[FlowTime],
     count: usize,
     run: &str,
+    names: &NodeNames,
 ) -> Vec<Slow<'a>> {
     let slow = |flow: FlowRow<'a>| Slow {
-        main: Why::new(&flow, times, IdealFct::StoreAndForward).and_then(|why| why.main()),
+        main: Why::new(&flow, times, names, IdealFct::StoreAndForward).and_then(|why| why.main()),
         command: format!("paceline why {run} {}", flow.flow_id),
         flow,
     };
@@ -67,10 +72,7 @@ pub fn table(slow: &[Slow<'_>]) -> String {
         Some(main) => format!("{:.0} % {}", 100.0 * main.share, main.words()),
         None => "not accounted for".to_string(),
     };
-    let port = |one: &Slow<'_>| {
-        let location = |main: &Main| main.port.as_ref().map(|port| super::place(port, &one.flow));
-        one.main.as_ref().and_then(location).unwrap_or_default()
-    };
+    let port = |one: &Slow<'_>| one.main.as_ref().map_or_else(String::new, |main| main.at.clone());
     let took = |one: &Slow<'_>| match one.flow.fct_ps {
         Some(ps) => duration_us(Some(ps as f64 / 1e6)),
         None => "unfinished".to_string(),

@@ -59,8 +59,8 @@ fn why_and_the_summary_tell_victims_from_culprits() {
     let done = execute(&input, &mut |_| Control::Continue).expect("it runs");
     let behind = |flow: u32| {
         let row = done.flows.get(flow as usize).expect("it is there");
-        let look = CloseLook::of(&input.run, &done.outcome, &done.flows, &row);
-        let why = Why::close(&row, &look, done.summary.ideal_fct).expect("it took time");
+        let look = CloseLook::of(&input, &done.outcome, &done.flows, &row);
+        let why = Why::close(&row, &look, &input.names, done.summary.ideal_fct).expect("it took time");
         let mut lines = why.lines.iter().filter(|(name, _)| name == "behind");
         lines.next().map(|(_, line)| line.clone())
     };

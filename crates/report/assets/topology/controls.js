@@ -181,7 +181,7 @@ Paceline.topology && (() => {
     }
     const tier = model.tiers[node.of];
     if (tier) lines.push(...tier.own.map((own) => el("div", { class: "tip-x" }, own)));
-    return [el("b", {}, model.nodeName(node.id) + (tier ? `, ${tier.name}` : "")), ...lines];
+    return [el("b", {}, model.nodeName(node.id) + (node.name ? ` (${node.id})` : "")), ...lines];
   };
   const aboutCause = (port) => {
     const cause = model.causeOf(port, state.frame);

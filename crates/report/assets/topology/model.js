@@ -16,7 +16,7 @@ Paceline.topology = (() => {
     }
   });
   const byName = new Map(ports.map((port) => [port.name, port]));
-  const nodeName = (id) => `${nodes[id].host ? "host" : "switch"} ${id}`;
+  const nodeName = (id) => nodes[id].name ?? `${nodes[id].host ? "host" : "switch"} ${id}`;
 
   /* What a run stands still in. */
   const note = document.getElementById("topology-deadlock");
@@ -24,7 +24,7 @@ Paceline.topology = (() => {
   note.textContent = deadlocks.map(({ ports: ids, closing, at_ps: at }) => {
     const { from, to } = ports[closing];
     return `Deadlock: each port that is outlined waits for the next one to be resumed, ${ids.length} in a cycle. ` +
-      `The pause of switch ${from} by switch ${to} closed it at ${Paceline.scaled(at / 1e6, Paceline.MICROSECONDS)}.`;
+      `The pause of ${nodeName(from)} by ${nodeName(to)} closed it at ${Paceline.scaled(at / 1e6, Paceline.MICROSECONDS)}.`;
   }).join(" ");
 
   /* Reads what the program's `Packer` wrote. */

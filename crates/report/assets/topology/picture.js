@@ -211,8 +211,10 @@ Paceline.picture = Paceline.topology && (() => {
         pen.fillRect(x - w + 2, y + h - 5, (2 * w - 4) * held / buffer.top, 3);
       }
       pen.font = node.host ? FONT.host : FONT.switch;
-      const text = String(node.id), wide = pen.measureText(text).width;
-      if (!node.host && 2 * w > wide + 4) label(text, x, y - (held > 0 ? 1.5 : 0), colors.ink);
+      const fits = (text) => 2 * w > pen.measureText(text).width + 4;
+      /* A switch without room for its name has its number. */
+      const text = [model.nodeName(node.id), String(node.id)].find((text) => !node.host && fits(text)) ?? String(node.id);
+      if (!node.host && fits(text)) label(text, x, y - (held > 0 ? 1.5 : 0), colors.ink);
       if (node.host && named.has(node.id)) label(text, x, y + w + 9, colors.soft);
     }
   };

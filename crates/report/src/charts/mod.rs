@@ -46,22 +46,33 @@ const SIDE_BY_SIDE_MAX: usize = 12;
 
 /// Returns every chart that the runs have data for.
 pub(super) fn charts(runs: &[Named<'_>]) -> Vec<Chart> {
-    let mut charts = per_flow::slowdown_by_size(runs);
+    // Where a run has jobs, their iterations are its result.
+    let has_jobs = runs.iter().any(|run| !run.data.summary.jobs.is_empty());
+    let clock = Clock::of(runs);
+    let mut charts: Vec<Chart> = match has_jobs {
+        true => iterations::iterations(runs, &clock).into_iter().collect(),
+        false => Vec::new(),
+    };
+    charts.extend(per_flow::slowdown_by_size(runs));
     charts.extend(per_flow::fct_cdf(runs));
-    charts.extend(over_time_of(runs, charts.len()));
+    charts.extend(over_time_with(runs, charts.len(), !has_jobs));
     fill_rows(&mut charts);
     charts
 }
 
 /// Returns the charts over time; the first of them is chart `first` of the page.
 pub(super) fn over_time_of(runs: &[Named<'_>], first: usize) -> Vec<Chart> {
-    let mut charts = over_time(runs, first);
+    over_time_with(runs, first, true)
+}
+
+fn over_time_with(runs: &[Named<'_>], first: usize, iterations: bool) -> Vec<Chart> {
+    let mut charts = over_time(runs, first, iterations);
     fill_rows(&mut charts);
     pack_tracks(&mut charts);
     charts
 }
 
-fn over_time(runs: &[Named<'_>], first: usize) -> Vec<Chart> {
+fn over_time(runs: &[Named<'_>], first: usize, iterations: bool) -> Vec<Chart> {
     let clock = Clock::of(runs);
     let mut charts = Vec::new();
     let queues = over_time::queues(runs, &clock);
@@ -78,7 +89,7 @@ fn over_time(runs: &[Named<'_>], first: usize) -> Vec<Chart> {
     charts.extend(over_time::states(runs, &clock));
     charts.extend(over_time::credits(runs, &clock));
     charts.extend(over_time::rates(runs, &clock));
-    charts.extend(iterations::iterations(runs, &clock));
+    charts.extend(iterations.then(|| iterations::iterations(runs, &clock)).flatten());
     charts.extend(over_time::pauses(runs, &clock));
     charts.extend(limits::limits(runs, &clock));
     charts

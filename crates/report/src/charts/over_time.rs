@@ -3,7 +3,6 @@
 use super::{Axis, Chart, ChartKind, Line, Named, Source, Width, round, unit_of_time};
 use crate::palette::COLORS;
 use crate::track::Track;
-use paceline_fabric::spec::NodeKind;
 use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
 use paceline_lab::files::{CREDITS, GOODPUT, QUEUE, STATE, Series};
@@ -224,13 +223,12 @@ fn port_name(entity: &str, run: &Named<'_>) -> String {
         let peer = peer
             .replacen(" class ", ", class ", 1)
             .replacen(" lane ", ", lane ", 1);
-        let number: usize = node.parse().ok()?;
-        let topology = run.data.topology.as_ref();
-        let what = match topology.and_then(|topology| topology.nodes.get(number)) {
-            Some(NodeKind::Host) => "host",
-            _ => "switch",
-        };
-        Some(format!("{what} {node} port {interface} → {peer}"))
+        let digits = peer.find(|c: char| !c.is_ascii_digit()).unwrap_or(peer.len());
+        let (peer, class) = peer.split_at(digits);
+        let names = &run.data.names;
+        (!names.is_empty()).then_some(())?;
+        let port = names.port(node.parse().ok()?, interface.parse().ok()?, peer.parse().ok()?);
+        Some(format!("{}{class}", port.replacen(" -> ", " → ", 1)))
     };
     parts().unwrap_or_else(|| entity.to_string())
 }

@@ -78,7 +78,7 @@ fn values_are_in_the_units_of_their_axes() {
         drawn(&queue.lines[0]),
         [(2002.0, 1.048), (2003.0, 2.096), (2004.0, 2.096), (2005.0, 0.0)]
     );
-    assert_eq!(queue.lines[0].name, "switch 0 port 2 → 2");
+    assert_eq!(queue.lines[0].name, "leaf 0 → host 2");
     assert_eq!(drawn(&rates.lines[1]), [(2000.0, 24.0), (2005.0, 8.0)]);
     assert_eq!(rates.lines[0].name, "flow 0: 1 → 4, 1 KB");
     assert_eq!(drawn(&pauses.lines[0]).iter().map(|bin| bin.1).sum::<f64>(), 1.0);

@@ -48,6 +48,9 @@ struct Node {
     tier: u32,
     x: f64,
     half: f64,
+    /// Name of a switch; pages know those of hosts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
     /// Index in `tiers`, if the node's tier is listed there.
     #[serde(skip_serializing_if = "Option::is_none")]
     of: Option<usize>,
@@ -77,6 +80,7 @@ pub(super) fn view(run: &RunData) -> Option<View> {
         tier: layout.tier[i],
         x: short(layout.x[i]),
         half: short(layout.half[i]),
+        name: run.names.is_switch(i as u32).then(|| run.names.name(i as u32)),
         of: tiers.iter().position(|tier| tier.has(i)),
     };
     Some(View {

@@ -8,8 +8,8 @@ use toml::Spanned;
 use crate::diagnostics::{Diagnostics, Problem, Problems};
 use crate::files::Files;
 use crate::schema::{
-    self, Ack, AckClass, Balancing, Fidelity, FlowControlKind, NS3_HPCC, Nodes, OrOff, RecoveryKind,
-    Scenario, Workload,
+    self, Ack, AckClass, Balancing, Ends, Fidelity, FlowControlKind, NS3_HPCC, NodeItem, Nodes, OrOff,
+    RecoveryKind, Scenario, Workload,
 };
 use crate::warning::{Warning, WarningKind};
 
@@ -305,7 +305,7 @@ impl Reader<'_> {
                     config.span("LINK_DOWN"),
                     schema::Failure {
                         link: None,
-                        nodes: self.at("LINK_DOWN", (a, b)),
+                        nodes: self.at("LINK_DOWN", Ends(NodeItem::Number(a), NodeItem::Number(b))),
                         at: self.at("LINK_DOWN", at),
                         until: None,
                     },

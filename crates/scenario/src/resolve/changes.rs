@@ -12,7 +12,7 @@ use super::fill::{fill_at, filled};
 use super::numbers::above_zero;
 use super::{Cx, hosts};
 use crate::diagnostics::{Location, Problem};
-use crate::schema::{self, WatchdogKind};
+use crate::schema::{self, Ends, WatchdogKind};
 use crate::topology::{Net, ends};
 use crate::warning::WarningKind;
 
@@ -81,7 +81,7 @@ impl Links<'_, '_> {
         &self,
         about: &About<'_>,
         link: Option<&Spanned<usize>>,
-        nodes: Option<&Spanned<(u32, u32)>>,
+        nodes: Option<&Spanned<Ends>>,
         by_ends: impl Fn((NodeId, NodeId)) -> Option<usize>,
     ) -> Result<usize, Problem> {
         let texts = self.cx.texts;
@@ -96,10 +96,10 @@ impl Links<'_, '_> {
                 Err(Problem::new(message).at(&texts.of_value(link)))
             }
             (None, Some(nodes)) => {
-                let (a, b) = *nodes.get_ref();
-                by_ends(ends(NodeId(a), NodeId(b))).ok_or_else(|| {
-                    Problem::new(format!("there is no link between nodes {a} and {b}"))
-                        .at(&texts.of_value(nodes))
+                let (a, b) = hosts::ends(self.cx, nodes)?;
+                by_ends(ends(a, b)).ok_or_else(|| {
+                    let [a, b] = [a, b].map(|node| self.cx.names.numbered(node.0));
+                    Problem::new(format!("there is no link between {a} and {b}")).at(&texts.of_value(nodes))
                 })
             }
             _ => {

@@ -9,6 +9,7 @@ use toml::Spanned;
 use crate::diagnostics::{Location, Problem, Source};
 use crate::document::{Places, Texts};
 use crate::files::Files;
+use crate::names::NodeNames;
 use crate::ns3::flows::Columns;
 use crate::resolve::inputs::Inputs;
 use crate::schema::{Fidelity, Profile};
@@ -42,6 +43,8 @@ pub struct Cx<'a> {
     pub(super) path_of: Option<u32>,
     /// Hosts that are slow for a time.
     pub(super) slow_hosts: Vec<HostChange>,
+    /// Names of nodes; none until the network is resolved.
+    pub(super) names: NodeNames,
 }
 
 /// Interface for simulators that are not built in.

@@ -7,7 +7,8 @@ use toml::Spanned;
 
 use crate::diagnostics::{Location, Problem};
 use crate::groups;
-use crate::schema::{NodeItem, Nodes, Scenario};
+use crate::names::switch_sets;
+use crate::schema::{Ends, NodeItem, Nodes, Scenario};
 use crate::topology::Net;
 
 use super::Cx;
@@ -34,11 +35,11 @@ pub(super) fn set(
 ) -> Result<Vec<NodeId>, Problem> {
     let location = cx.texts.of_value(written);
     let found = match written.get_ref() {
-        Nodes::One(item) => of_item(net, item, &location, holds)?,
+        Nodes::One(item) => of_item(cx, net, item, &location, holds)?,
         Nodes::List(items) => {
             let mut all = Vec::with_capacity(items.len());
             for item in items {
-                all.extend(of_item(net, item.get_ref(), &cx.texts.of_value(item), holds)?);
+                all.extend(of_item(cx, net, item.get_ref(), &cx.texts.of_value(item), holds)?);
             }
             all
         }
@@ -96,7 +97,51 @@ pub(super) fn name(cx: &Cx<'_>, scenario: &Scenario, net: &mut Net) -> Result<()
     Ok(())
 }
 
-fn of_item(net: &Net, item: &NodeItem, location: &Location, holds: Holds) -> Result<Vec<NodeId>, Problem> {
+/// Returns the only node that a number or name means.
+///
+/// # Errors
+/// If the network has no such node.
+pub(super) fn node(cx: &Cx<'_>, item: &NodeItem, location: &Location) -> Result<NodeId, Problem> {
+    match item {
+        NodeItem::Number(number) if *number < cx.names.len() => Ok(NodeId(*number)),
+        NodeItem::Number(number) => Err(Problem::new(no_node(*number, cx.names.len() as usize))
+            .at(location)
+            .label("not a node")),
+        NodeItem::Text(text) => cx.names.node(text).ok_or_else(|| {
+            let help = cx.names.nearest(text).map_or_else(
+                || {
+                    "a node is named by its number, or as results name it: \"leaf 1\", \"host 12\""
+                        .to_string()
+                },
+                |near| format!("did you mean `{near}`?"),
+            );
+            let problem = Problem::new(format!("this network has no node `{text}`"));
+            problem.at(location).help(help)
+        }),
+    }
+}
+
+/// Returns the two nodes that the ends of a link or port mean.
+///
+/// # Errors
+/// If the network lacks one of them.
+pub(super) fn ends(cx: &Cx<'_>, written: &Spanned<Ends>) -> Result<(NodeId, NodeId), Problem> {
+    let location = cx.texts.of_value(written);
+    let Ends(a, b) = written.get_ref();
+    Ok((node(cx, a, &location)?, node(cx, b, &location)?))
+}
+
+fn no_node(number: u32, count: usize) -> String {
+    format!("there is no node {number}: nodes are 0 to {}", count.max(1) - 1)
+}
+
+fn of_item(
+    cx: &Cx<'_>,
+    net: &Net,
+    item: &NodeItem,
+    location: &Location,
+    holds: Holds,
+) -> Result<Vec<NodeId>, Problem> {
     let known = |number: u32| is_allowed(net, NodeId(number), holds);
     match item {
         NodeItem::Number(number) => {
@@ -116,6 +161,13 @@ fn of_item(net: &Net, item: &NodeItem, location: &Location, holds: Holds) -> Res
                 },
                 known: &known,
                 groups: &|kind| groups::sets(&net.topology, kind),
+                // Elsewhere `leaf 1` means the hosts at that switch.
+                switches: &|word| {
+                    (holds == Holds::Nodes)
+                        .then(|| switch_sets(&net.topology, word))
+                        .flatten()
+                },
+                switch: &|name| (holds == Holds::Nodes).then(|| cx.names.node(name)).flatten(),
                 names: &net.names,
             };
             text::read(written, &network).map_err(|wrong| problem(wrong, written, location))
@@ -143,11 +195,7 @@ fn is_allowed(net: &Net, node: NodeId, holds: Holds) -> Result<(), String> {
     let count = net.topology.nodes.len();
     let wrong = match holds {
         Holds::Nodes if (node.0 as usize) < count => None,
-        Holds::Nodes => Some(format!(
-            "there is no node {}: nodes are 0 to {}",
-            node.0,
-            count.max(1) - 1
-        )),
+        Holds::Nodes => Some(no_node(node.0, count)),
         _ => not_a_host(node, net),
     };
     wrong.map_or(Ok(()), Err)

@@ -52,7 +52,9 @@ use crate::decisions::{Decisions, EXTERNAL};
 use crate::diagnostics::{Diagnostics, Problem, Source};
 use crate::document::{Places, Texts};
 use crate::files::Files;
+use crate::groups;
 use crate::link_tiers::LinkTiers;
+use crate::names::NodeNames;
 use crate::ns3::flows::Columns;
 use crate::resolved::{Origin, Resolved};
 use crate::schema::{self, EXACT, Network, Nodes, Scenario, Ties};
@@ -132,6 +134,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         operations: scenario.record.operations.unwrap_or(false),
         path_of,
         slow_hosts: Vec::new(),
+        names: NodeNames::default(),
     };
     // Before defaults are filled in: the table of a simulator may set seed and duration.
     let simulator = prepare(&cx, &mut scenario)?;
@@ -176,7 +179,12 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         scenario.cc.explicit = crate::cc::explicit(&named)?;
     }
     idle::tell(&mut cx, &written, &scenario, &run, &schemes);
-    let Cx { warnings, kept, .. } = cx;
+    let Cx {
+        warnings,
+        kept,
+        names,
+        ..
+    } = cx;
     scenario.format = Some(FileFormat);
     // Every step has filled in its defaults by now.
     let toml = crate::document::write(&scenario)
@@ -205,6 +213,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         collectives,
         jobs,
         link_tiers,
+        names,
         run: run.into(),
     })
 }
@@ -420,7 +429,9 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     let mut net = topology::resolve(cx, &mut scenario.topology)?;
     // Before anything that depends on the rates of links.
     rate_factors::apply(cx, scenario.network.rate_factor.as_ref(), &mut net)?;
-    let link_tiers = LinkTiers::of(&net.topology);
+    let tiers = groups::named_tiers(&net.topology);
+    let link_tiers = LinkTiers::with_tiers(&net.topology, &tiers);
+    cx.names = NodeNames::with_tiers(&net.topology, &tiers);
     hosts::name(cx, scenario, &mut net)?;
     // Variants become blocks, which may have models of their own.
     schemes::variants(cx, scenario)?;

@@ -319,11 +319,11 @@ pub(super) fn warn(cx: &mut Cx<'_>, topology: &Topology, packet: &PacketFormat, 
             _ => "; `load` is a share of the hosts' rate unless `load-of = \"uplinks\"`",
         };
         let text = format!(
-            "arrivals ask {:.0} % of the link from node {} to node {}{others}: queues grow for as long as they last, and \
+            "arrivals ask {:.0} % of the link {} -> {}{others}: queues grow for as long as they last, and \
              completion times depend on how long that is{hint}",
             100.0 * share,
-            from.0,
-            to.0
+            cx.names.numbered(from.0),
+            cx.names.numbered(to.0)
         );
         worst = Some((share, text, at));
     }

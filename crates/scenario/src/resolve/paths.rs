@@ -7,7 +7,7 @@ use paceline_kernel::sorted::{SortedMap, SortedSet};
 use toml::Spanned;
 
 use crate::diagnostics::{Location, Problem};
-use crate::schema::{self, FlowControlKind};
+use crate::schema::{self, FlowControlKind, NodeItem};
 use crate::topology::{Net, Topology, ends};
 
 use super::Cx;
@@ -18,30 +18,22 @@ use super::hosts::{self, Holds};
 fn node(
     cx: &Cx<'_>,
     net: &Net,
-    slot: &Option<Spanned<u32>>,
+    slot: &Option<Spanned<NodeItem>>,
     kind: Option<NodeKind>,
     missing: impl Fn() -> Problem,
 ) -> Result<u32, Problem> {
     let written = slot.as_ref().ok_or_else(missing)?;
-    known(net, *written.get_ref(), kind).map_err(|problem| problem.at(&cx.texts.of_value(written)))
-}
-
-fn known(net: &Net, id: u32, kind: Option<NodeKind>) -> Result<u32, Problem> {
-    let nodes = &net.topology.nodes;
-    let Some(&is) = nodes.get(id as usize) else {
-        let last = nodes.len().max(1) - 1;
-        return Err(Problem::new(format!(
-            "there is no node {id}: nodes are 0 to {last}"
-        )));
-    };
-    match (kind, is) {
-        (Some(NodeKind::Host), NodeKind::Switch) => {
-            Err(Problem::new(format!("node {id} is a switch: expected a host")))
-        }
+    let location = cx.texts.of_value(written);
+    let node = hosts::node(cx, written.get_ref(), &location)?;
+    let name = || cx.names.numbered(node.0);
+    match (kind, net.topology.nodes[node.0 as usize]) {
         (Some(NodeKind::Switch), NodeKind::Host) => {
-            Err(Problem::new(format!("node {id} is a host: expected a switch")))
+            Err(Problem::new(format!("{} is a host: expected a switch", name())).at(&location))
         }
-        _ => Ok(id),
+        (Some(NodeKind::Host), NodeKind::Switch) => {
+            Err(Problem::new(format!("{} is a switch: expected a host", name())).at(&location))
+        }
+        _ => Ok(node.0),
     }
 }
 
@@ -95,7 +87,7 @@ pub(super) fn storms(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<
 /// Returns the links that a storm pauses, or `None` for all links of its host. NICs pause, not links inside a server.
 fn stormy_links(
     cx: &Cx<'_>,
-    peer: &Option<Spanned<u32>>,
+    peer: &Option<Spanned<NodeItem>>,
     host: NodeId,
     net: &Net,
 ) -> Result<Option<Vec<usize>>, Problem> {
@@ -109,16 +101,18 @@ fn stormy_links(
         })
     };
     if let Some(peer) = peer {
+        let location = cx.texts.of_value(peer);
+        let node = hosts::node(cx, peer.get_ref(), &location)?;
         let to_peer: Vec<usize> = links()
-            .filter(|(_, other)| other.0 == *peer.get_ref())
+            .filter(|(_, other)| *other == node)
             .map(|(link, _)| link)
             .collect();
         if to_peer.is_empty() {
-            let peers: Vec<String> = links().map(|(_, other)| other.0.to_string()).collect();
-            let message = format!("host {} has no link to node {}", host.0, peer.get_ref());
+            let peers: Vec<String> = links().map(|(_, other)| cx.names.numbered(other.0)).collect();
+            let message = format!("host {} has no link to {}", host.0, cx.names.numbered(node.0));
             return Err(Problem::new(message)
-                .at(&cx.texts.of_value(peer))
-                .help(format!("its links lead to nodes {}", peers.join(", "))));
+                .at(&location)
+                .help(format!("its links lead to {}", peers.join(", "))));
         }
         return Ok(Some(to_peer));
     }
@@ -143,7 +137,8 @@ pub(super) fn routes(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<
         let switch = node(cx, net, &route.node, Some(NodeKind::Switch), || missing("node"))?;
         let via = node(cx, net, &route.via, None, || missing("via"))?;
         if !links.contains_key(&ends(NodeId(switch), NodeId(via))) {
-            let message = format!("there is no link between nodes {switch} and {via}");
+            let [switch, via] = [switch, via].map(|node| cx.names.numbered(node));
+            let message = format!("there is no link between {switch} and {via}");
             return Err(Problem::new(message).at(&location));
         }
         let to = route.to.as_ref().ok_or_else(|| missing("to"))?;
@@ -154,7 +149,7 @@ pub(super) fn routes(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<
                 to: host,
                 via: NodeId(via),
             };
-            check_route(net, &mut known, route, &to_place)?;
+            check_route(cx, net, &mut known, route, &to_place)?;
             routes.push(route);
         }
     }
@@ -199,6 +194,7 @@ fn inside_servers(topology: &Topology) -> Vec<StaticRoute> {
 
 /// Checks a switch's next hop to a host, which must not be in `known` yet.
 fn check_route(
+    cx: &Cx<'_>,
     net: &Net,
     known: &mut SortedSet<(NodeId, NodeId)>,
     route: StaticRoute,
@@ -213,7 +209,8 @@ fn check_route(
         return Err(Problem::new(message).at(location));
     }
     if !known.insert((node, to)) {
-        let message = format!("there is another route from switch {} to host {}", node.0, to.0);
+        let switch = cx.names.numbered(node.0);
+        let message = format!("there is another route from {switch} to host {}", to.0);
         return Err(Problem::new(message).at(location));
     }
     Ok(())

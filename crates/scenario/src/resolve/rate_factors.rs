@@ -36,7 +36,7 @@ pub(super) fn apply(
         ))
         .at(&cx.texts.of_value(&written[name]))
         .label(suggestion(name, names))
-        .help("a link is named by its two nodes, such as `3-17`")
+        .help("a link is named by its two nodes, such as `3-17` or `leaf 1-spine 3`")
     })?;
     net.has_rate_factors = !written.is_empty();
     Ok(())

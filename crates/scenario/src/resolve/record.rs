@@ -7,7 +7,7 @@ use paceline_kernel::{Span, Time};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
-use crate::schema::{self, Accounts, Nodes, OrOff, PortBins};
+use crate::schema::{self, Accounts, Ends, Nodes, OrOff, PortBins};
 use crate::topology::{Net, Topology, ends};
 
 use super::Cx;
@@ -105,15 +105,16 @@ fn trace_ports(
     topology: &Topology,
 ) -> Result<Vec<(NodeId, NodeId)>, Problem> {
     let links = LazyCell::new(|| topology.links_by_ends());
-    let port = |written: &Spanned<(u32, u32)>| {
-        let (node, peer) = *written.get_ref();
-        if links.contains_key(&ends(NodeId(node), NodeId(peer))) {
-            return Ok((NodeId(node), NodeId(peer)));
+    let port = |written: &Spanned<Ends>| {
+        let (node, peer) = hosts::ends(cx, written)?;
+        if links.contains_key(&ends(node, peer)) {
+            return Ok((node, peer));
         }
-        Err(Problem::new(format!(
-            "there is no link from node {node} to node {peer} to trace"
-        ))
-        .at(&cx.texts.of_value(written)))
+        let [node, peer] = [node, peer].map(|node| cx.names.numbered(node.0));
+        Err(
+            Problem::new(format!("there is no link from {node} to {peer} to trace"))
+                .at(&cx.texts.of_value(written)),
+        )
     };
     let ports = record.trace_ports.get_or_insert_default();
     ports.iter().map(port).collect()

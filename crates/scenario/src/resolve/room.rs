@@ -66,10 +66,10 @@ pub(super) fn check_buffer(
         return Ok(());
     }
     let message = format!(
-        "headroom ({}) and reserve ({}) of the {ports} ports of switch {} do not fit in its buffer of {}",
+        "headroom ({}) and reserve ({}) of the {ports} ports of {} do not fit in its buffer of {}",
         about(rooms),
         about(ports.saturating_mul(reserve.get())),
-        worst.0,
+        cx.names.numbered(worst.0),
         buffer.get_ref()
     );
     let written = [buffer.span(), headroom.span()]

@@ -8,6 +8,7 @@ use paceline_fabric::spec::{
 };
 use paceline_kernel::{BitRate, Bytes};
 
+use crate::names::NodeNames;
 use crate::warning::WarningKind;
 
 use super::Cx;
@@ -43,10 +44,10 @@ pub(super) fn warn(cx: &mut Cx<'_>, run: &RunSpec, written: [Option<Range<usize>
         span.map(|span| cx.texts.at(span))
     });
     let switches = switches(run);
-    if let Some(text) = marks(run, &switches) {
+    if let Some(text) = marks(run, &switches, &cx.names) {
         cx.warn(WarningKind::Threshold, ecn.as_ref(), text);
     }
-    if let Some(text) = headroom(run, &switches) {
+    if let Some(text) = headroom(run, &switches, &cx.names) {
         cx.warn(WarningKind::Threshold, room.as_ref(), text);
     }
 }
@@ -169,7 +170,7 @@ fn ports_needed(kmin: u64, pool: u64, at: u64, shift: Option<i32>) -> Option<u64
 }
 
 /// Returns a warning about ports that mark only above the limit of their queues.
-fn marks(run: &RunSpec, switches: &[Switch<'_>]) -> Option<String> {
+fn marks(run: &RunSpec, switches: &[Switch<'_>], names: &NodeNames) -> Option<String> {
     let mut schemes = run.schemes.iter();
     let reads_marks =
         schemes.any(|scheme| scheme.config.reads_curves()) || !run.switch.detectors().is_empty();
@@ -194,7 +195,7 @@ fn marks(run: &RunSpec, switches: &[Switch<'_>]) -> Option<String> {
                 let missing = curve.kmin.get().saturating_sub(at);
                 let is_worse = worst.as_ref().is_none_or(|(known, _)| missing > *known);
                 if curve.kmin.get() >= at && is_worse {
-                    worst = Some((missing, got(switch, curve, bound)));
+                    worst = Some((missing, got(switch, curve, bound, names)));
                 }
             }
         }
@@ -202,11 +203,13 @@ fn marks(run: &RunSpec, switches: &[Switch<'_>]) -> Option<String> {
     worst.map(|(_, text)| text)
 }
 
-fn got(switch: &Switch<'_>, curve: &EcnCurve, bound: Bound) -> String {
+fn got(switch: &Switch<'_>, curve: &EcnCurve, bound: Bound, names: &NodeNames) -> String {
     let (kmin, pool) = (curve.kmin.get(), Bytes::new(switch.pool));
     let marks = format!(
-        "switch {}: ports of {} mark above {} (network.ecn)",
-        switch.node.0, curve.rate, curve.kmin
+        "{}: ports of {} mark above {} (network.ecn)",
+        names.numbered(switch.node.0),
+        curve.rate,
+        curve.kmin
     );
     let others = switch.links.len().saturating_sub(1) as u64;
     match bound {
@@ -239,7 +242,7 @@ fn got(switch: &Switch<'_>, curve: &EcnCurve, bound: Bound) -> String {
 }
 
 /// Returns a warning about the port whose headroom lacks most of the data in flight while a pause takes effect.
-fn headroom(run: &RunSpec, switches: &[Switch<'_>]) -> Option<String> {
+fn headroom(run: &RunSpec, switches: &[Switch<'_>], names: &NodeNames) -> Option<String> {
     let (lossless, _) = classes(run);
     if !matches!(run.switch.flow_control, FlowControl::Pfc(_)) || !lossless {
         return None;
@@ -266,10 +269,10 @@ fn headroom(run: &RunSpec, switches: &[Switch<'_>]) -> Option<String> {
         lacking.max_by_key(|&(missing, node, ..)| (missing, std::cmp::Reverse(node)))?;
     let rate: BitRate = link.rate;
     Some(format!(
-        "switch {}: a port's headroom is {} (network.headroom), and up to {} arrive before a pause takes effect on its link \
+        "{}: a port's headroom is {} (network.headroom), and up to {} arrive before a pause takes effect on its link \
          of {rate} and {} (twice the delay{}, and a packet at either end): lossless packets can be dropped \
          (`paceline explain headroom`)",
-        node.0,
+        names.numbered(node.0),
         Bytes::new(has),
         Bytes::new(needs),
         link.delay,

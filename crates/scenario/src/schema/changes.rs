@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::facts::{OWN, PFC};
-use super::{Nodes, OrOff, tables};
+use super::{Ends, Nodes, OrOff, tables};
 
 /// Reaction of a watchdog to a storm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,8 +23,8 @@ tables! {
     struct Failure {
         /// link number, from 0
         link: Spanned<usize>;
-        /// the two nodes of the link, instead of `link`
-        nodes: Spanned<(u32, u32)>;
+        /// the two nodes of the link, by numbers or names (["leaf 1", "spine 3"]), instead of `link`
+        nodes: Spanned<Ends>;
         /// time of failure
         at: Spanned<Time>;
         /// time of repair
@@ -36,8 +36,8 @@ tables! {
     struct LinkChange only(&[&[OWN]]) {
         /// link number, from 0
         link: Spanned<usize>;
-        /// the two nodes of the link, instead of `link`
-        nodes: Spanned<(u32, u32)>;
+        /// the two nodes of the link, by numbers or names (["leaf 1", "spine 3"]), instead of `link`
+        nodes: Spanned<Ends>;
         /// start
         at: Spanned<Time>;
         /// end

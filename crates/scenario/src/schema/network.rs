@@ -11,8 +11,9 @@ use super::facts::{
 };
 use super::{
     Ack, AckClass, AdaptivePer, ArrivalOrder, AssistKind, AssistPortsKind, Balancing, Buffer, DetectionKind,
-    DropKind, ExitKind, Failure, FlowControlKind, Headroom, Lanes, LinkChange, Nodes, OrAuto, OrEvery, OrOff,
-    PfcModeKind, ReceiveBuffer, RecoveryKind, SchedulingKind, SlowHost, TcdKind, Watchdog, tables,
+    DropKind, ExitKind, Failure, FlowControlKind, Headroom, Lanes, LinkChange, NodeItem, Nodes, OrAuto,
+    OrEvery, OrOff, PfcModeKind, ReceiveBuffer, RecoveryKind, SchedulingKind, SlowHost, TcdKind, Watchdog,
+    tables,
 };
 
 tables! {
@@ -218,8 +219,8 @@ tables! {
     struct PauseStorm {
         /// the host
         node: Spanned<Nodes>;
-        /// pause only the host's links to this node
-        peer: Spanned<u32> => "all of the host's links but those inside its server";
+        /// pause only the host's links to this node, by its number or name
+        peer: Spanned<NodeItem> => "all of the host's links but those inside its server";
         /// the paused class
         priority: Spanned<u8> = "3";
         /// start
@@ -229,12 +230,12 @@ tables! {
     }
     /// A next hop that replaces that of the shortest path.
     struct Route {
-        /// the switch
-        node: Spanned<u32>;
+        /// the switch, by its number or name
+        node: Spanned<NodeItem>;
         /// destinations: a set of hosts
         to: Spanned<Nodes>;
-        /// the next hop
-        via: Spanned<u32>;
+        /// the next hop, by its number or name
+        via: Spanned<NodeItem>;
     }
     /// Priority flow control.
     struct Pfc only(&[&[PFC]]) {

@@ -68,7 +68,7 @@ impl<'de> Deserialize<'de> for NodeItem {
         impl Visitor<'_> for Item {
             type Value = NodeItem;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a node's number, or a text such as \"0..127\"")
+                f.write_str("a node's number, or a text such as \"0..127\" or \"leaf 1\"")
             }
             fn visit_i64<E: de::Error>(self, value: i64) -> Result<NodeItem, E> {
                 number(value, &self)
@@ -104,5 +104,47 @@ impl<'de> Deserialize<'de> for Nodes {
             }
         }
         deserializer.deserialize_any(Set)
+    }
+}
+
+/// Two ends of a link or port: two items in a list, or a text such as `"leaf 1 -> spine 3"`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ends(pub(crate) NodeItem, pub(crate) NodeItem);
+
+impl Serialize for Ends {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (&self.0, &self.1).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Ends {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Pair;
+        impl<'de> Visitor<'de> for Pair {
+            type Value = Ends;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("two nodes, by numbers or names: [3, 17], [\"leaf 1\", \"spine 3\"] or \"leaf 1 -> spine 3\"")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Ends, E> {
+                let wrong = || E::invalid_value(de::Unexpected::Str(text), &self);
+                // A port is shown with an arrow, a link with a dash.
+                let ends = text.split_once("->").or_else(|| text.split_once(" - "));
+                let (a, b) = ends.ok_or_else(wrong)?;
+                let item = |text: &str| NodeItem::Text(text.trim().to_string());
+                Ok(Ends(item(a), item(b)))
+            }
+            fn visit_seq<A: de::SeqAccess<'de>>(self, mut sequence: A) -> Result<Ends, A::Error> {
+                let mut next = |at: usize| {
+                    let item = sequence.next_element()?;
+                    item.ok_or_else(|| de::Error::invalid_length(at, &self))
+                };
+                let ends = Ends(next(0)?, next(1)?);
+                match sequence.next_element::<NodeItem>()? {
+                    None => Ok(ends),
+                    Some(_) => Err(de::Error::invalid_length(3, &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(Pair)
     }
 }

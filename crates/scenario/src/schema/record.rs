@@ -6,7 +6,7 @@ use paceline_kernel::{Span, Time};
 use toml::Spanned;
 
 use super::facts::{CREDITS, PFC, QUEUE_PAIRS};
-use super::{Accounts, Nodes, OrOff, PortBins, tables};
+use super::{Accounts, Ends, Nodes, OrOff, PortBins, tables};
 
 tables! {
     /// Data to record. Disabled records cost nothing.
@@ -60,10 +60,12 @@ tables! {
         operations: bool = "false", only(&[&[if_so("a job by a trace")]]);
         /// also write traced packets to trace.pcapng; without `trace`, those of all nodes
         pcap: bool = "false";
-        /// nodes to trace, including switches, as a set of hosts; `all` for all: trace.parquet (ns3-hpcc: trace.tr)
+        /// nodes to trace, as a set of hosts that may have switches (`leaf 0-3, spine 1`); `all` for all: trace.parquet (ns3-hpcc:
+        /// trace.tr)
         trace: Spanned<Nodes> = "[]";
-        /// ports to trace, in both directions: [[node, neighbour], ..]
-        trace_ports: Vec<Spanned<(u32, u32)>> = "[]";
+        /// ports to trace, in both directions, by the numbers or names of their nodes: [[node, neighbour], ["leaf 1", "spine 3"],
+        /// "leaf 1 -> spine 3", ..]
+        trace_ports: Vec<Spanned<Ends>> = "[]";
         /// start of traces
         trace_from: Spanned<Time> = "0s", only(&[&[is_not(".trace", &["[]"])], &[is_not(".trace-ports", &["[]"])]]);
         /// end of traces

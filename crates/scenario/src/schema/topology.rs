@@ -54,7 +54,8 @@ tables! {
         /// propagation delay of every link
         delay: Spanned<Span> = "1us";
     }
-    /// Leaves with hosts, each leaf linked to every spine. Nodes: hosts, leaves, spines.
+    /// Leaves with hosts, each leaf linked to every spine. Nodes: hosts, leaves, spines
+    /// (`host 3`, `leaf 1`, `spine 0`).
     struct LeafSpine {
         /// number of leaves
         leaves: Spanned<u32> = "4";
@@ -77,7 +78,7 @@ tables! {
     /// A rail-optimised network: every server has several GPUs with a NIC each, all of which are hosts here; the i-th
     /// of every server is at the i-th rail switch, every rail switch at every spine. GPUs of one server may have links
     /// inside it, which what goes between them takes; hosts do not forward. Nodes: hosts, server by server, rail
-    /// switches, pod by pod, spines, switches inside servers.
+    /// switches, pod by pod, spines, switches inside servers (`host 3`, `rail 1` or `pod 0 rail 1`, `spine 0`, `server 2`).
     struct Rail {
         /// number of servers
         servers: Spanned<u32> = "4";
@@ -105,7 +106,7 @@ tables! {
         server_delay: Spanned<Span> = "200ns", only(&[&[is_not(".server-rate", &["off"])]]);
     }
     /// The fat tree of k-port switches with k³/4 hosts (Al-Fares et al., SIGCOMM 2008). Nodes: hosts, edge,
-    /// aggregation, core switches.
+    /// aggregation, core switches (`host 3`, `edge 0`, `aggregation 2`, `core 1`).
     struct FatTree {
         /// ports of a switch, even
         k: Spanned<u32> = "4";

@@ -37,13 +37,13 @@ fn sets_stand_wherever_hosts_are_named() {
     assert_eq!(ends(&run), [(0, 15), (2, 15), (7, 15), (0, 9), (15, 3)]);
     let run = load(
         "[[workload]]\nall-gather = { hosts = ['leaf 3', 0] }\n\
-         [record]\ntrace = '16..17, leaf 1'\n[[network.pause-storm]]\nnode = '5'\nat = '1us'\n",
+         [record]\ntrace = '16, leaf 1, hosts 4..5'\n[[network.pause-storm]]\nnode = '5'\nat = '1us'\n",
     )
     .unwrap();
     let first: Vec<_> = ends(&run)[..5].iter().map(|ends| ends.0).collect();
     assert_eq!(first, [12, 13, 14, 15, 0]);
     let traced: Vec<_> = run.run.record.trace_nodes.iter().map(|node| node.0).collect();
-    assert_eq!(traced, [16, 17, 4, 5, 6, 7]);
+    assert_eq!(traced, [16, 17, 4, 5]);
     assert_eq!(run.run.storms[0].node.0, 5);
 }
 

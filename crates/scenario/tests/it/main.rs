@@ -15,6 +15,7 @@ mod jobs;
 mod lanes;
 mod library_collectives;
 mod models;
+mod names;
 mod ns3;
 mod offered;
 mod policies;

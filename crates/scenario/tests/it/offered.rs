@@ -77,7 +77,7 @@ fn slow_hosts_are_told() {
     let resolved = load(text);
     let told = told(&resolved);
     assert!(
-        told.len() == 1 && told[0].contains("from node 3 to node 2"),
+        told.len() == 1 && told[0].contains("the link leaf 0 (3) -> host 2"),
         "{told:?}"
     );
 }
@@ -127,7 +127,7 @@ fn files_of_many_flows_are_told() {
     };
     let many = of(2000);
     let told = told(&many);
-    assert!(told.len() == 1 && told[0].contains("to node 31"), "{told:?}");
+    assert!(told.len() == 1 && told[0].contains("-> host 31"), "{told:?}");
     // A few bursts have no meaningful rate.
     assert!(self::told(&of(100)).is_empty());
 }
@@ -162,7 +162,7 @@ fn a_storm_pauses_nics() {
     let wrong = text.replace("node = 1\n", "node = 1\npeer = 0\n");
     let error = load_text("storm.toml", &wrong, &Overrides::default()).unwrap_err();
     assert!(
-        error.to_string().contains("host 1 has no link to node 0"),
+        error.to_string().contains("host 1 has no link to host 0"),
         "{error}"
     );
 }

@@ -59,7 +59,7 @@ fn marks_above_what_pauses_allow() {
     one(
         &[],
         &[
-            "switch 0: ports of 100Gbps mark above 400KB (network.ecn)",
+            "leaf 0 (0): ports of 100Gbps mark above 400KB (network.ecn)",
             "a port that alone fills one asks for a pause at 214",
             "unless 3 ports or more fill a queue together",
         ],
@@ -123,7 +123,7 @@ fn headroom_below_what_the_cable_needs() {
     one(
         &[quiet, long, "network.headroom.fixed=20KB"],
         &[
-            "switch 0: a port's headroom is 20KB",
+            "leaf 0 (0): a port's headroom is 20KB",
             "up to 35.096KB arrive",
             "100Gbps and 1us",
         ],

@@ -41,7 +41,7 @@ pub(super) struct Found {
 }
 
 /// Key of a message's flow: sender, receiver, start in ps, bytes.
-type Key = (u32, u32, u64, u64);
+pub(super) type Key = (u32, u32, u64, u64);
 
 /// Predecessor of each node, and the link from it; `None` for the root and unreachable nodes.
 type Tree = Vec<Option<(NodeId, usize)>>;
@@ -57,31 +57,39 @@ pub(super) struct Bounds<'a> {
     trees: RefCell<SortedMap<NodeId, Tree>>,
 }
 
+/// Returns the messages on the paths of jobs by traces.
+pub(super) fn messages<'a>(
+    paths: &'a [(&'a Job, &'a TraceOutcome, &'a TracePath)],
+) -> impl Iterator<Item = Key> + 'a {
+    let steps = paths
+        .iter()
+        .flat_map(|(job, _, path)| path.steps.iter().map(move |step| (job, step)));
+    steps.filter_map(|(job, step)| {
+        let TraceActivity::Message {
+            from,
+            to,
+            bytes,
+            left,
+            ..
+        } = step.what
+        else {
+            return None;
+        };
+        let host = |rank: u32| job.hosts[rank as usize].0;
+        Some((host(from), host(to), left.as_ps(), bytes))
+    })
+}
+
 impl<'a> Bounds<'a> {
     pub(super) fn of_messages(
         input: &'a Resolved,
         outcome: &'a Outcome,
         flows: &FlowRows,
-        paths: &[(&'a Job, &'a TraceOutcome, &'a TracePath)],
+        messages: impl Iterator<Item = Key>,
     ) -> Self {
         // Only messages on a path are looked up, so that memory depends on the paths and not on the number of flows.
-        let mut wanted: HashMap<Key, (u64, u64, Option<&FlowAccount>)> = HashMap::new();
-        for (job, _, path) in paths {
-            for step in &path.steps {
-                if let TraceActivity::Message {
-                    from,
-                    to,
-                    bytes,
-                    left,
-                    ..
-                } = step.what
-                {
-                    let host = |rank: u32| job.hosts[rank as usize].0;
-                    let key = (host(from), host(to), left.as_ps(), bytes);
-                    wanted.insert(key, (0, 0, None));
-                }
-            }
-        }
+        let mut wanted: HashMap<Key, (u64, u64, Option<&FlowAccount>)> =
+            messages.map(|key| (key, (0, 0, None))).collect();
         let accounts: SortedMap<u32, &FlowAccount> = outcome
             .accounts
             .iter()

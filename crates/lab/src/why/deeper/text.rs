@@ -163,7 +163,7 @@ impl Deeper {
         };
         let peer = row.port.split_once("->").map_or("", |(_, peer)| peer);
         let by = match row.way.as_slice() {
-            [] => format!("by {} itself", self.node(peer)),
+            [] => format!("by {} itself", self.names.name(peer.parse().unwrap_or(u32::MAX))),
             [root] => format!("for what stood at {}", self.place(root)),
             [.., root] => {
                 let between: Vec<String> = row.way[..row.way.len() - 1]
@@ -300,24 +300,10 @@ impl Deeper {
         lines
     }
 
-    /// Formats `port 0.17->17` as `switch 0 -> host 17`.
+    /// Formats `port 0.17->17` as `leaf 0 -> host 17`.
     fn place(&self, port: &str) -> String {
-        let plain = port.strip_prefix("port ").unwrap_or(port);
-        match plain.split_once("->") {
-            Some((from, to)) => format!("{} -> {}", self.node(from), self.node(to)),
-            None => plain.to_string(),
-        }
-    }
-
-    /// Formats `0.17` as `switch 0`.
-    fn node(&self, text: &str) -> String {
-        let id = text.split('.').next().unwrap_or(text);
-        let host = id
-            .parse()
-            .ok()
-            .and_then(|id: usize| self.hosts.get(id).copied())
-            .unwrap_or(false);
-        format!("{} {id}", if host { "host" } else { "switch" })
+        let named = self.names.entity(port);
+        named.strip_prefix("port ").map(str::to_string).unwrap_or(named)
     }
 }
 

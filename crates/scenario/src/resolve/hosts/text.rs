@@ -13,6 +13,10 @@ pub(super) struct Network<'a> {
     /// Returns an error if there is no node of this number, or the set may not hold it.
     pub(super) known: &'a dyn Fn(u32) -> Result<(), String>,
     pub(super) groups: &'a dyn Fn(&str) -> Option<Sets>,
+    /// Returns the sets of switches that a word means, in a set that may hold switches.
+    pub(super) switches: &'a dyn Fn(&str) -> Option<Sets>,
+    /// Returns the node of a name, in a set that may hold switches.
+    pub(super) switch: &'a dyn Fn(&str) -> Option<NodeId>,
     pub(super) names: &'a [(String, Vec<NodeId>)],
 }
 
@@ -31,6 +35,9 @@ const FORMS: &str = "hosts are written as a number, a range (\"0..127\", both en
 const ALL: &str = "all";
 const EXCEPT: &str = "except";
 const STEP: &str = "step";
+
+/// Words that may precede numbers of hosts, as in names of hosts.
+const HOSTS: [&str; 2] = ["host", "hosts"];
 
 /// Returns true if a name would be mistaken for a keyword or a group.
 pub(super) fn is_word(name: &str) -> bool {
@@ -133,6 +140,16 @@ fn terms(text: &str, words: &[Word<'_>], network: &Network<'_>) -> Result<Vec<No
 
 fn of_term(term: &[Word<'_>], network: &Network<'_>) -> Result<Vec<NodeId>, Wrong> {
     let (first, rest) = term.split_first().expect("a term has a word");
+    // A whole name comes first: `pod 1 rail 2` is a switch, though `pod 1` is a set of hosts.
+    if let [_, _, ..] = term {
+        let words: Vec<&str> = term.iter().map(|word| word.text).collect();
+        if let Some(node) = (network.switch)(&words.join(" ")) {
+            return Ok(vec![node]);
+        }
+        if let Some(sets) = (network.switches)(first.text) {
+            return of_sets(&sets, first.text, rest);
+        }
+    }
     if let Some((kind, several)) = kind(first.text) {
         return of_groups(first, kind, several, rest, network);
     }
@@ -152,6 +169,7 @@ fn of_term(term: &[Word<'_>], network: &Network<'_>) -> Result<Vec<NodeId>, Wron
     let found = match network.names.iter().find(|(name, _)| name == first.text) {
         Some((_, nodes)) => nodes.clone(),
         None if first.text == ALL => (network.all)(),
+        None if HOSTS.contains(&first.text) && !rest.is_empty() => return of_term(rest, network),
         None => return Err(unknown(first, network)),
     };
     match rest.first() {
@@ -195,19 +213,40 @@ fn of_groups(
     };
     let mut nodes = Vec::new();
     for number in numbers(rest)? {
-        let Some(set) = sets.get(number as usize) else {
-            return Err(Wrong {
-                message: format!(
-                    "there is no {kind} {number}: {several} are 0 to {}",
-                    sets.len() - 1
-                ),
-                at: first.at.clone(),
-                help: None,
-            });
-        };
-        nodes.extend_from_slice(set);
+        nodes.extend_from_slice(one_of(&sets, number, kind, several, first)?);
     }
     Ok(nodes)
+}
+
+/// Resolves a term such as `spine 0-3` in a set that may hold switches.
+fn of_sets(sets: &Sets, word: &str, rest: &[Word<'_>]) -> Result<Vec<NodeId>, Wrong> {
+    let (one, several) = kind(word).map_or_else(
+        || (word, format!("those of tier {word}")),
+        |(one, several)| (one, several.to_string()),
+    );
+    let mut nodes = Vec::new();
+    for number in numbers(rest)? {
+        nodes.extend_from_slice(one_of(sets, number, one, &several, &rest[0])?);
+    }
+    Ok(nodes)
+}
+
+/// Returns the set with a number, or an error at `word`.
+fn one_of<'s>(
+    sets: &'s Sets,
+    number: u32,
+    kind: &str,
+    several: &str,
+    word: &Word<'_>,
+) -> Result<&'s [NodeId], Wrong> {
+    sets.get(number as usize).map(Vec::as_slice).ok_or_else(|| Wrong {
+        message: format!(
+            "there is no {kind} {number}: {several} are 0 to {}",
+            sets.len().max(1) - 1
+        ),
+        at: word.at.clone(),
+        help: None,
+    })
 }
 
 /// Parses `3`, `0..7`, `0-7` or `0..7 step 2`, both ends included.
@@ -261,6 +300,8 @@ mod tests {
                 let leaf = |leaf: u32| hosts(10 + 2 * leaf..12 + 2 * leaf);
                 (kind == "leaf").then(|| (0..4).map(leaf).collect())
             },
+            switches: &|word| (word == "spine").then(|| vec![hosts(20..21), hosts(21..22)]),
+            switch: &|name| (name == "pod 1 rail 2").then_some(NodeId(30)),
             names: &names,
         };
         let found = read(text, &network)?;
@@ -281,6 +322,8 @@ mod tests {
             ("leaf 0-2 step 2", vec![10, 11, 14, 15]),
             ("leaves 0..1, pair", vec![10, 11, 12, 13, 12, 13]),
             ("all except leaf 0-1, 17", vec![14, 15, 16]),
+            ("host 13, hosts 15..16", vec![13, 15, 16]),
+            ("spine 0..1, pod 1 rail 2, leaf 0", vec![20, 21, 30, 10, 11]),
         ] {
             assert_eq!(of(text), Ok(expected), "{text}");
         }
@@ -300,6 +343,11 @@ mod tests {
                 0..6,
             ),
             ("leaf 4", "there is no leaf 4: leaves are 0 to 3", 5..6),
+            (
+                "spine 2",
+                "there is no spine 2: those of tier spine are 0 to 1",
+                6..7,
+            ),
             ("leaf", "which leaf? expected a number, such as `leaf 0`", 0..4),
             ("pod 1", "this network has no pods", 0..3),
             ("paar", "there are no hosts called `paar`", 0..4),
