@@ -226,7 +226,7 @@ fn counts_are_those_of_the_run() {
     let counters = rows(&events, "C");
     assert_eq!(counters.len(), queues().count());
     for series in queues() {
-        let values = &counters[&format!("1 \"{}\"", series.entity)];
+        let values = &counters[&format!("1 \"{}\"", data.names.entity(&series.entity))];
         let mut changes = series.points.clone();
         changes.dedup_by_key(|point| point.1);
         let got = values

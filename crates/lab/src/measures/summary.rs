@@ -129,4 +129,17 @@ mod tests {
             .collect();
         assert_eq!(missing, Vec::<&str>::new(), "{found:#?}");
     }
+
+    /// Jobs and collectives have their measures by label, with units.
+    #[test]
+    fn jobs_have_them_by_label() {
+        let unit = |path: &str| find_summary(path).map(|measure| measure.unit.to_string());
+        assert_eq!(unit("jobs.llm.iteration_us.mean").as_deref(), Some("µs"));
+        assert_eq!(unit("jobs.llm.communication").as_deref(), Some(""));
+        assert_eq!(
+            unit("collectives.llm/all-reduce.busbw_gbps").as_deref(),
+            Some("Gbit/s")
+        );
+        assert_eq!(unit("job.llm"), None);
+    }
 }

@@ -65,7 +65,7 @@ fn why_and_the_summary_tell_victims_from_culprits() {
         lines.next().map(|(_, line)| line.clone())
     };
     let line = behind(0).expect("the victim was held back");
-    let got = "congestion that it did not cause: none of its packets were queued at switch 3 -> host 8, ";
+    let got = "congestion that it did not cause: none of its packets were queued at leaf 2 -> host 8, ";
     assert!(line.starts_with(got), "{line}");
     assert_eq!(behind(2), None, "the culprit");
     let marks = |scheme: &str, label: &str| done.summary.schemes[scheme].labels[label].marks;

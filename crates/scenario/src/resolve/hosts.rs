@@ -167,6 +167,7 @@ fn of_item(
                         .then(|| switch_sets(&net.topology, word))
                         .flatten()
                 },
+                nearest: &|text| (holds == Holds::Nodes).then(|| cx.names.nearest(text)).flatten(),
                 switch: &|name| (holds == Holds::Nodes).then(|| cx.names.node(name)).flatten(),
                 names: &net.names,
             };

@@ -143,6 +143,10 @@ fn names_replace_numbers() {
             "test.toml:3:23: there is no spine 2: those of tier spine are 0 to 1",
         ),
         (
+            "record.trace = 'spin 0, leaf 0'",
+            "test.toml:3:17: there are no hosts called `spin` (did you mean `spine 0`?)",
+        ),
+        (
             "record.trace-ports = [['leaf 0', 'leaf 1']]",
             "test.toml:3:23: there is no link from leaf 0 (4) to leaf 1 (5) to trace",
         ),

@@ -17,6 +17,8 @@ pub(super) struct Network<'a> {
     pub(super) switches: &'a dyn Fn(&str) -> Option<Sets>,
     /// Returns the node of a name, in a set that may hold switches.
     pub(super) switch: &'a dyn Fn(&str) -> Option<NodeId>,
+    /// Returns the name of a node that is most like a text, in a set that may hold switches.
+    pub(super) nearest: &'a dyn Fn(&str) -> Option<String>,
     pub(super) names: &'a [(String, Vec<NodeId>)],
 }
 
@@ -170,7 +172,7 @@ fn of_term(term: &[Word<'_>], network: &Network<'_>) -> Result<Vec<NodeId>, Wron
         Some((_, nodes)) => nodes.clone(),
         None if first.text == ALL => (network.all)(),
         None if HOSTS.contains(&first.text) && !rest.is_empty() => return of_term(rest, network),
-        None => return Err(unknown(first, network)),
+        None => return Err(unknown(first, term, network)),
     };
     match rest.first() {
         Some(more) => Err(more.wrong(format!("`{}` after `{}`", more.text, first.text))),
@@ -178,12 +180,14 @@ fn of_term(term: &[Word<'_>], network: &Network<'_>) -> Result<Vec<NodeId>, Wron
     }
 }
 
-fn unknown(word: &Word<'_>, network: &Network<'_>) -> Wrong {
+fn unknown(word: &Word<'_>, term: &[Word<'_>], network: &Network<'_>) -> Wrong {
+    let words: Vec<&str> = term.iter().map(|word| word.text).collect();
+    let of_node = (network.nearest)(&words.join(" "));
     let names = network.names.iter().map(|(name, _)| name.as_str());
-    let words = names
+    let near = names
         .chain([ALL, EXCEPT])
         .chain(KINDS.iter().map(|(one, _)| *one));
-    let near = nearest(word.text, words);
+    let near = of_node.or_else(|| nearest(word.text, near).map(str::to_string));
     Wrong {
         message: format!("there are no hosts called `{}`", word.text),
         at: word.at.clone(),
@@ -302,6 +306,7 @@ mod tests {
             },
             switches: &|word| (word == "spine").then(|| vec![hosts(20..21), hosts(21..22)]),
             switch: &|name| (name == "pod 1 rail 2").then_some(NodeId(30)),
+            nearest: &|_| None,
             names: &names,
         };
         let found = read(text, &network)?;
