@@ -100,6 +100,7 @@ fn sweep(axes: Vec<Axis>, seeds: u64) -> SweepData {
         points,
         input_warnings: InputWarnings::default(),
         seconds: Vec::new(),
+        memory: 0,
     };
     SweepData { plan, rows }
 }
