@@ -176,6 +176,7 @@ fn a_sweeps_folder() {
     let without_warnings = |plan: &Plan| Plan {
         input_warnings: InputWarnings::default(),
         seconds: Vec::new(),
+        memory: 0,
         ..plan.clone()
     };
     assert_eq!(data.plan, without_warnings(&plan));

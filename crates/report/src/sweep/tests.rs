@@ -80,6 +80,7 @@ fn sweep(axes: Vec<Axis>, seeds: Vec<u64>, p99: impl Fn(&[usize], u64) -> f64) -
         points,
         input_warnings: InputWarnings::default(),
         seconds: Vec::new(),
+        memory: 0,
     };
     SweepData { plan, rows }
 }
