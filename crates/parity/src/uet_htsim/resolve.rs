@@ -49,7 +49,8 @@ const PROFILE: Profile = Profile {
 };
 
 /// Keys outside its own table that such a scenario may set.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
+    "format",
     "name",
     "description",
     "seed",
