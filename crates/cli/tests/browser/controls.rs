@@ -86,7 +86,7 @@ fn link_series(browser: &Browser) {
     page.drag(x, x, y);
     page.wait_for(&format!("{charts} >= 2"));
     let title = page.text("document.querySelector('#topology-detail h3').textContent");
-    assert!(title.starts_with("switch 0 ⇄ host 9"), "{title}");
+    assert!(title.starts_with("leaf 0 ⇄ host 9"), "{title}");
     // A click in a chart moves to that time.
     let before = page.number("paceline.frame()");
     page.click("document.querySelector('#topology-detail .u-over')");
