@@ -114,7 +114,8 @@ pub struct FlowChange {
 /// Maximum number of flows listed in `Flows::largest`.
 const LARGEST: usize = 8;
 /// Keys of the summary that measure the machine or name the run.
-const NOT_RESULTS: [&str; 9] = [
+const NOT_RESULTS: [&str; 10] = [
+    "format",
     "version",
     "scenario",
     "scheme",

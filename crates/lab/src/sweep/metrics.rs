@@ -8,7 +8,8 @@ use crate::results::{Summary, collective_totals};
 pub type Metric = (String, f64);
 
 /// Fields that measure the machine, name the run, or are not numbers.
-const LEFT_OUT: [&str; 13] = [
+const LEFT_OUT: [&str; 14] = [
+    "format",
     "version",
     "scenario",
     "scheme",
