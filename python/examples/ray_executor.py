@@ -20,7 +20,7 @@ class RayExecutor:
 
     @property
     def num_workers(self) -> int:
-        return int(ray.cluster_resources().get("CPU", 1))
+        return int(ray.cluster_resources().get("CPU", 1))  # type: ignore[no-untyped-call, unused-ignore]
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         return ray.remote(function).remote(*arguments).future()  # type: ignore[no-any-return, attr-defined, unused-ignore]
