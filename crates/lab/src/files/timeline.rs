@@ -50,7 +50,7 @@ pub(super) fn write(
     let mut events = Events {
         out,
         first: true,
-        named: Vec::new(),
+        named: 0,
         arrows: 0,
     };
     let flows = flows_by_host(data);
@@ -116,8 +116,8 @@ impl Notes {
 struct Events<'a, W> {
     out: &'a mut W,
     first: bool,
-    /// Processes that have a name.
-    named: Vec<u64>,
+    /// Process that was named last; all events of a process come one after another.
+    named: u64,
     /// Number of arrows so far, and so the identifier of the last.
     arrows: u64,
 }
@@ -133,10 +133,9 @@ impl<W: Write> Events<'_, W> {
     }
 
     fn process(&mut self, process: u64, name: &str) -> io::Result<()> {
-        if self.named.last() == Some(&process) || self.named.contains(&process) {
+        if std::mem::replace(&mut self.named, process) == process {
             return Ok(());
         }
-        self.named.push(process);
         let described = Message::new().number(1, process).text(6, name);
         self.packet(Message::new().message(60, &Message::new().number(1, process).message(3, &described)))
     }
