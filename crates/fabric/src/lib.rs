@@ -38,6 +38,7 @@ pub use run::windows::WindowCounts;
 /// Recorders of events at ports.
 pub mod probes {
     pub use crate::core::lost::Lost;
+    pub use crate::core::retry::LlrPort;
     pub use crate::watch::TABLES;
     pub use crate::watch::drops::LostPacket;
 }

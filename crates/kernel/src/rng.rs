@@ -35,6 +35,8 @@ pub enum Purpose {
     Switch = 17,
     /// Time that a port takes to apply a pause.
     PauseResponse = 18,
+    /// Errors of links that strike stretches of time.
+    Noise = 19,
     /// Resampling of results for confidence intervals; never used in a run.
     Resampling = 64,
     /// Training of a learned scheme: data, initial weights, order of samples.

@@ -129,6 +129,7 @@ fn account() -> FlowAccount {
         propagation: Span::from_ns(propagation),
         queueing: Span::from_ns(queueing),
         paused: Span::from_ns(paused),
+        retried: Span::ZERO,
     };
     let totals = |port, back, packets, queueing: [u64; 2], paused: [u64; 2]| HopTotals {
         port,
@@ -138,6 +139,8 @@ fn account() -> FlowAccount {
         queueing_max: Span::from_ns(queueing[1]),
         paused: Span::from_ns(paused[0]),
         paused_max: Span::from_ns(paused[1]),
+        retried: Span::ZERO,
+        retried_max: Span::ZERO,
     };
     let (host, down) = (port(1, 1, 0), port(0, 4, 4));
     let (far, up) = (port(4, 1, 0), port(0, 1, 1));

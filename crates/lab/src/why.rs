@@ -3,7 +3,7 @@
 use paceline_kernel::order::Sort as _;
 use serde::Serialize;
 
-use crate::files::{CREDIT, FlowTime, PAUSED, Stage};
+use crate::files::{CREDIT, FlowTime, PAUSED, RETRIED, Stage};
 use crate::layout;
 use crate::results::{FlowRow, FlowState, IdealFct, Incident};
 use crate::text::{bytes, duration_us, number};
@@ -179,7 +179,9 @@ impl<'a> Why<'a> {
             " The hop that delayed its packets most was {}: {} on average, {} at most",
             self.place(worst.port),
             duration_us(Some(worst.mean_ps() / 1e6)),
-            duration_us(Some(worst.queueing.1.max(worst.paused.1) as f64 / 1e6)),
+            duration_us(Some(
+                worst.queueing.1.max(worst.paused.1).max(worst.retried.1) as f64 / 1e6
+            )),
         );
         if worst.paused.0 > 0.0 {
             let share = 100.0 * worst.paused.0 / worst.mean_ps();
@@ -188,6 +190,12 @@ impl<'a> Why<'a> {
                 false => "while PFC paused it",
             };
             text.push_str(&format!(", {share:.0} % of that {held_back}"));
+        }
+        if worst.retried.0 > 0.0 {
+            let share = 100.0 * worst.retried.0 / worst.mean_ps();
+            text.push_str(&format!(
+                ", {share:.0} % of that while the link sent frames again"
+            ));
         }
         text.push('.');
         text
@@ -235,6 +243,7 @@ impl<'a> Why<'a> {
                     packets: row.packets.unwrap_or(0),
                     queueing: (0.0, 0),
                     paused: (0.0, 0),
+                    retried: (0.0, 0),
                 });
                 hops.len() - 1
             });
@@ -242,6 +251,7 @@ impl<'a> Why<'a> {
             match row.part.as_str() {
                 "queueing" => hops[index].queueing = value,
                 PAUSED | CREDIT => hops[index].paused = value,
+                RETRIED => hops[index].retried = value,
                 _ => {}
             }
         }
@@ -343,11 +353,12 @@ struct Hop<'a> {
     packets: u64,
     queueing: (f64, u64),
     paused: (f64, u64),
+    retried: (f64, u64),
 }
 
 impl Hop<'_> {
     fn mean_ps(&self) -> f64 {
-        self.queueing.0 + self.paused.0
+        self.queueing.0 + self.paused.0 + self.retried.0
     }
 }
 
@@ -381,11 +392,13 @@ fn meaning(stage: Stage, part: &str) -> &'static str {
         (Stage::Data, "propagation") => "was its last packet on cables",
         (Stage::Data, "queueing") => "was its last packet queueing behind others",
         (Stage::Data, CREDIT) => "was its last packet waiting for credit",
+        (Stage::Data, RETRIED) => "was its last packet waiting for links to send frames again",
         (Stage::Data, _) => "was its last packet waiting at paused ports (PFC)",
         (Stage::Host, _) => "was its last packet in the receiver's host, before that answered",
         (Stage::Ack, "queueing") => "was the last acknowledgement queueing behind others",
         (Stage::Ack, CREDIT) => "was the last acknowledgement waiting for credit",
         (Stage::Ack, "paused") => "was the last acknowledgement waiting at paused ports (PFC)",
+        (Stage::Ack, RETRIED) => "was the last acknowledgement waiting for links to send frames again",
         (Stage::Ack, _) => "was the last acknowledgement on its way back",
         (Stage::Sender, _) => "was the sender's",
     }

@@ -358,11 +358,13 @@ pub enum PacketKind {
     Credit,
     /// Grant of a receiver to its sender.
     Grant,
+    /// Control ordered set of link-level retry, or a frame that such a link carries again.
+    Llr,
 }
 
 impl PacketKind {
     /// All kinds, in the order of their declaration.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Data,
         Self::Ack,
         Self::Nack,
@@ -372,6 +374,7 @@ impl PacketKind {
         Self::Resume,
         Self::Credit,
         Self::Grant,
+        Self::Llr,
     ];
     /// Number of kinds, for arrays indexed by kind.
     pub const COUNT: usize = Self::ALL.len();
@@ -388,6 +391,7 @@ impl PacketKind {
             Self::Resume => "resume",
             Self::Credit => "credit",
             Self::Grant => "grant",
+            Self::Llr => "llr",
         }
     }
 
@@ -398,6 +402,13 @@ impl PacketKind {
             Self::Ack | Self::Nack => blame::Waiting::Acks,
             _ => blame::Waiting::Control,
         }
+    }
+
+    /// Returns true for frames between neighbours that come before all others and have no numbers under link-level
+    /// retry.
+    #[inline]
+    pub const fn is_link_control(self) -> bool {
+        matches!(self, Self::Pause | Self::Resume | Self::Credit)
     }
 
     /// Returns true for frames of priority flow control, which end at the port that receives them.

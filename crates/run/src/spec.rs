@@ -17,8 +17,10 @@ mod lanes;
 mod model;
 mod nic;
 mod node;
+mod noise;
 mod program;
 mod quirks;
+mod retry;
 mod switch;
 
 pub use arrivals::*;
@@ -28,8 +30,10 @@ pub use lanes::*;
 pub use model::*;
 pub use nic::*;
 pub use node::*;
+pub use noise::*;
 pub use program::*;
 pub use quirks::*;
+pub use retry::*;
 pub use switch::*;
 
 /// Kind of a node.
@@ -381,6 +385,12 @@ pub struct RunSpec {
     /// Other changes of links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub link_changes: Vec<LinkChange>,
+    /// Errors of links, beside [`LinkSpec::error_rate`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub noise: Vec<Noise>,
+    /// Links with link-level retry: index of the link, and its settings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retries: Vec<(usize, LinkRetry)>,
     /// Temporary slowdowns of hosts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_changes: Vec<HostChange>,
@@ -448,6 +458,8 @@ impl Default for RunSpec {
             failures: Vec::new(),
             reconvergence: Span::ZERO,
             link_changes: Vec::new(),
+            noise: Vec::new(),
+            retries: Vec::new(),
             host_changes: Vec::new(),
             storms: Vec::new(),
             routes: Vec::new(),

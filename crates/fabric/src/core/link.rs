@@ -3,6 +3,7 @@
 use crate::core::Core;
 use crate::core::event::{Event, Ties};
 use crate::core::lost::Lost;
+use crate::core::noise::{Carried, Fate};
 use crate::core::packet::Packet;
 use crate::core::port::{LinkState, Port};
 use crate::ids::{PacketId, PortId};
@@ -162,7 +163,7 @@ impl EventSchedule {
 
     /// Puts a packet that leaves by this port into the outbox of the part that it goes to.
     #[inline]
-    fn cross(&mut self, port: &Port, at: u64, packet: PacketId, lane: LaneId) {
+    pub(super) fn cross(&mut self, port: &Port, at: u64, packet: PacketId, lane: LaneId) {
         self.outboxes[usize::from(port.peer_part)].push(Crossing {
             at,
             port: port.peer,
@@ -293,36 +294,68 @@ impl Core {
 
     /// Notes that the link of a port has failed, or is back.
     pub(crate) fn set_up(&mut self, port: PortId, up: bool) {
-        self.ports[port].link = match (up, &self.credits) {
-            (false, _) => LinkState::Down,
-            (true, None) => LinkState::Open,
-            (true, Some(_)) => LinkState::OnCredit,
+        self.ports[port].link = match up {
+            false => LinkState::Down,
+            true => self.up_state(port),
         };
     }
 
     /// Returns true if the link loses the packet: it is down, was down while the packet was on it, or corrupts it.
     #[cold]
     pub(crate) fn is_lost(&mut self, world: &World, port: PortId, id: PacketId) -> bool {
-        let p = &self.ports[port];
-        let link = port.link();
         if world.quirks.gentle_failures {
             return self.is_corrupted(world, port, id);
         }
+        let wire = self.packets.get(id).wire;
+        self.is_cut_off(world, port, wire)
+            || self.is_corrupted(world, port, id)
+            || self.is_hit(world, port, id)
+    }
+
+    /// Returns true if the link is down, or was down while the packet was on it.
+    pub(crate) fn is_cut_off(&self, world: &World, port: PortId, wire: u16) -> bool {
+        let p = &self.ports[port];
+        let link = port.link();
         if !p.is_up() {
             return true;
         }
         // A link may have failed and come back while the packet was on the wire: what began before the failure is lost.
         let down_at = self.link_down_at[link];
         if down_at != u64::MAX {
-            let wire = self.packets.get(id).wire;
             if world.began(port, self.now, wire) < down_at {
                 return true;
             }
         }
-        self.is_corrupted(world, port, id)
+        false
     }
 
-    fn is_corrupted(&mut self, world: &World, port: PortId, id: PacketId) -> bool {
+    /// Returns true if the link's noise hits a packet that nothing below brings again.
+    fn is_hit(&mut self, world: &World, port: PortId, id: PacketId) -> bool {
+        let packet = self.packets.get(id);
+        let (kind, wire, now) = (packet.kind, packet.wire, self.now);
+        match (kind, &mut self.noise) {
+            (_, None) => false,
+            // As with corrupted packets: pauses without timers need frames that arrive.
+            (PacketKind::Pause | PacketKind::Resume, _) => false,
+            (PacketKind::Credit, Some(noise)) => {
+                let sent = now.saturating_sub(world.profiles[self.ports[port].profile].delay);
+                noise.loses(port, sent, Carried::Credit)
+            }
+            _ => self.noise_of(world, port, wire) > Fate::Good,
+        }
+    }
+
+    /// Returns what the link's noise makes of a frame of `wire` bytes that has arrived now.
+    pub(super) fn noise_of(&mut self, world: &World, port: PortId, wire: u16) -> Fate {
+        let Some(noise) = &mut self.noise else {
+            return Fate::Good;
+        };
+        let profile = &world.profiles[self.ports[port].profile];
+        let ended = self.now.saturating_sub(profile.delay);
+        noise.frame(port, ended.saturating_sub(profile.serialise(wire).tx), ended)
+    }
+
+    pub(super) fn is_corrupted(&mut self, world: &World, port: PortId, id: PacketId) -> bool {
         let link = port.link();
         let rate = self.error_rates[link];
         // A lost resume would pause the port forever: pauses without timers (on/off) need frames that arrive. The
@@ -390,6 +423,7 @@ impl Core {
             // A packet that had come in here before the link failed has left: nobody is there to resume.
             return None;
         }
+        self.let_control_pass(port);
         let id = self.packets.insert(Packet {
             sent_at: self.now,
             wire: world.packet.pfc_frame.get() as u16,

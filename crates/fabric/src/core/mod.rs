@@ -9,6 +9,7 @@ pub(crate) mod flow_table;
 pub(crate) mod flows;
 pub(crate) mod link;
 pub(crate) mod lost;
+pub(crate) mod noise;
 pub(crate) mod packet;
 pub(crate) mod parts;
 pub(crate) mod paths;
@@ -17,6 +18,7 @@ pub(crate) mod port;
 pub(crate) mod print;
 pub(crate) mod random;
 mod rest;
+pub(crate) mod retry;
 pub(crate) mod wire;
 
 use std::sync::Arc;
@@ -28,10 +30,12 @@ use crate::core::digest::Digest;
 use crate::core::event::Ties;
 use crate::core::flows::Described;
 use crate::core::link::{EventSchedule, Sent};
+use crate::core::noise::Noises;
 use crate::core::packet::PacketSlab;
 use crate::core::pauses::Pauses;
 use crate::core::port::{ClassQueue, Ports};
 use crate::core::random::{LinkErrors, SharedRandom};
+use crate::core::retry::Retry;
 use crate::ids::{FlowId, LinkId, PortId};
 use crate::watch::Watch;
 use paceline_kernel::ids::{Grid, List};
@@ -60,6 +64,10 @@ pub struct Core {
     pauses: Pauses,
     /// `None` unless the network is under credits.
     credits: Option<Box<Credits>>,
+    /// `None` unless a link has errors of another kind than a share of lost packets.
+    noise: Option<Box<Noises>>,
+    /// `None` unless a link has link-level retry.
+    retry: Option<Box<Retry>>,
     /// Counters of the run, so far.
     pub counters: Counters,
     digest: Digest,
@@ -88,6 +96,7 @@ impl Core {
         ports: Ports,
         packets: PacketSlab,
         credits: Option<Box<Credits>>,
+        retry: Option<Box<Retry>>,
         watch: Watch,
     ) -> Self {
         Self {
@@ -110,6 +119,8 @@ impl Core {
             shared_rng: SharedRandom::of(spec),
             pauses: Pauses::new(spec, ports.len(), class_count),
             credits,
+            noise: Noises::of(spec),
+            retry,
             counters: Counters::default(),
             digest: Digest::default(),
             done: false,
@@ -139,6 +150,8 @@ impl Core {
             shared_rng: self.shared_rng.clone(),
             pauses: self.pauses.clone(),
             credits: self.credits.clone(),
+            noise: self.noise.clone(),
+            retry: self.retry.clone(),
             counters: Counters::default(),
             digest: Digest::default(),
             done: false,
@@ -168,7 +181,8 @@ impl Core {
 
     /// Returns true if links, or ports that apply pauses, have drawn from a stream of the seed: see `run/chance.rs`.
     pub(crate) fn have_links_drawn(&self) -> bool {
-        self.link_errors.have_drawn() || self.pauses.have_drawn()
+        let by_noise = self.noise.as_ref().is_some_and(|noise| noise.have_drawn());
+        self.link_errors.have_drawn() || self.pauses.have_drawn() || by_noise
     }
 
     /// Stores the description of a stream's flow that starts.

@@ -10,6 +10,7 @@ use crate::core::event::Event;
 use crate::core::link::Crossing;
 use crate::core::packet::Packet;
 use crate::core::port::Port;
+use crate::core::retry::Control;
 use crate::core::{Core, Share};
 use crate::ids::{AccountId, PortId};
 use crate::watch::account::{Head, Step, Way};
@@ -39,6 +40,8 @@ const AHEAD: usize = 8;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Posted {
     pub(crate) count: u64,
+    /// Control ordered sets among them, which are no packets.
+    pub(crate) controls: u64,
     /// Earliest arrival, in ps; `u64::MAX` if nothing was sent.
     pub(crate) first: u64,
 }
@@ -46,6 +49,7 @@ pub(crate) struct Posted {
 impl Posted {
     pub(crate) const NOTHING: Self = Self {
         count: 0,
+        controls: 0,
         first: u64::MAX,
     };
 }
@@ -103,7 +107,8 @@ impl Core {
                 }
             }
             // Slots are freed last, since all lists above are read from them.
-            for crossing in sent {
+            for (crossing, packet) in sent.iter().zip(&mail.packets) {
+                posted.controls += u64::from(Control::is_in(packet));
                 self.packets.remove(crossing.packet);
                 posted.first = posted.first.min(crossing.at);
             }
@@ -130,6 +135,11 @@ impl Core {
         // Packets are inserted in the order in which they were sent, so that the lists of samples, words and logs match
         // them.
         for (crossing, packet) in crossings.iter().zip(packets.iter()) {
+            if Control::is_in(packet) {
+                words_left.next();
+                self.arrives(crossing.port, crossing.at, packet);
+                continue;
+            }
             self.packets.prefetch_free(AHEAD);
             let id = self.packets.insert(*packet);
             samples_left = self.packets.fill_hops(id, samples_left);

@@ -72,6 +72,8 @@ pub(crate) enum LinkState {
     Open,
     /// Sends packets that have credit ([`crate::core::credits`]).
     OnCredit,
+    /// Sends frames that are kept until they have arrived ([`crate::core::retry`]).
+    Retry,
     /// Sends nothing, because the link has failed.
     Down,
 }

@@ -71,7 +71,7 @@ impl Hosts {
         let more = more_acks || self.awaits_end(cx, nic, cx.core.packets.get(id).wire);
         if ON_CREDIT {
             cx.core
-                .transmit_on_credit(cx.world, port, id, more, Packet::ACCOUNTED);
+                .transmit_checked(cx.world, port, id, more, Packet::ACCOUNTED);
         } else {
             cx.core.transmit(cx.world, port, id, more, Packet::ACCOUNTED);
         }

@@ -134,7 +134,7 @@ impl Hosts {
             PacketKind::Cnp => self.receive_cnp(cx, id),
             PacketKind::Signal => self.receive_signal(cx, id),
             PacketKind::Grant => self.receive_grant(cx, id),
-            PacketKind::Pause | PacketKind::Resume | PacketKind::Credit => {
+            PacketKind::Pause | PacketKind::Resume | PacketKind::Credit | PacketKind::Llr => {
                 unreachable!("what links tell each other ends at the port")
             }
         }

@@ -203,7 +203,7 @@ impl Hosts {
     pub(crate) fn nic_send(&mut self, cx: &mut Cx<'_>, port: PortId) {
         let p = &cx.core.ports[port];
         if p.link != LinkState::Open {
-            return self.nic_send_on_credit(cx, port);
+            return self.nic_send_checked(cx, port);
         }
         let (nic, paused) = (p.nic(), p.paused);
         let has_acks = p.ready != 0;
@@ -350,8 +350,7 @@ impl Hosts {
         let nic = cx.core.ports[port].nic();
         let more = self.awaits_end(cx, nic, wire);
         if ON_CREDIT {
-            cx.core
-                .transmit_on_credit(cx.world, port, id, more, Packet::TRACED);
+            cx.core.transmit_checked(cx.world, port, id, more, Packet::TRACED);
         } else {
             cx.core.start_transmission(cx.world, port, id, more);
         }

@@ -1,7 +1,8 @@
-//! NICs under credits, which need credit before they send.
+//! NICs whose links need more than a free line: credit, or a place in the replay buffer of link-level retry.
 
 use crate::core::Core;
 use crate::core::cx::Cx;
+use crate::core::port::LinkState;
 use crate::host::Hosts;
 use crate::host::scheduler::Choice;
 use crate::ids::{PortId, QpId};
@@ -10,10 +11,10 @@ use crate::world::classes::{LINK_CONTROL, STRICT};
 use paceline_run::spec::Recovery;
 
 impl Hosts {
-    /// Sends the next packet of a host port under credits, like [`Hosts::nic_send`] elsewhere. Credit is requested only
-    /// when there is a packet to send.
+    /// Sends the next packet of such a host port, like [`Hosts::nic_send`] elsewhere. Credit is requested only when there is
+    /// a packet to send. A port that link-level retry holds is busy.
     #[inline(never)]
-    pub(super) fn nic_send_on_credit(&mut self, cx: &mut Cx<'_>, port: PortId) {
+    pub(super) fn nic_send_checked(&mut self, cx: &mut Cx<'_>, port: PortId) {
         let p = &cx.core.ports[port];
         if !p.is_up() {
             return;
@@ -26,11 +27,19 @@ impl Hosts {
             }
             return;
         }
-        if has_acks && cx.world.next_ack(&cx.core.ports[port]).is_some() {
-            return self.send_on_credit(cx, port);
+        let on_credit = p.link == LinkState::OnCredit;
+        if has_acks && let Some(class) = cx.world.next_ack(&cx.core.ports[port]) {
+            return match on_credit {
+                true => self.send_on_credit(cx, port),
+                false => self.send_ack::<true>(cx, port, class),
+            };
         }
         match self.choose_qp(nic, (cx.core.now(), paused)) {
-            Choice::Now(..) => self.send_on_credit(cx, port),
+            Choice::Now(..) if on_credit => self.send_on_credit(cx, port),
+            Choice::Now(index, slot) => {
+                self.scheduler.serve(nic, index);
+                self.send_data::<true>(cx, port, slot);
+            }
             Choice::Later(at) => self.arm_wake(cx, nic, at),
             Choice::None => {}
         }

@@ -153,7 +153,7 @@ impl LaneSwitches {
         }
         net.cx
             .core
-            .transmit_on_credit(net.cx.world, egress, id, more, Packet::ACCOUNTED);
+            .transmit_checked(net.cx.world, egress, id, more, Packet::ACCOUNTED);
     }
 
     /// Sends the first packet of `input` through `egress`.
@@ -168,7 +168,7 @@ impl LaneSwitches {
         let more = ends || net.cx.core.ports[egress].has_sendable();
         net.cx
             .core
-            .transmit_on_credit(net.cx.world, egress, id, more, Packet::ACCOUNTED);
+            .transmit_checked(net.cx.world, egress, id, more, Packet::ACCOUNTED);
         if ends {
             self.leaving[egress] = Some((ingress, class, wire));
         } else {

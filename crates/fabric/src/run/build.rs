@@ -5,6 +5,7 @@ use crate::core::credits::Credits;
 use crate::core::event::Event;
 use crate::core::packet::{PacketSlab, WIRE_HOPS};
 use crate::core::port::{LinkState, Port, Ports};
+use crate::core::retry::{self, Retry};
 use crate::host::Hosts;
 use crate::ids::{FlowId, LinkId, PortId, ProfileId};
 use crate::model::{Site, Starts};
@@ -27,7 +28,7 @@ use paceline_congestion::registry::{ActiveScheme, SchemeFactory};
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::queue::{EventQueue, LaneId};
 use paceline_kernel::rng::{Purpose, Rng};
-use paceline_kernel::{Span, Time};
+use paceline_kernel::{Bytes, Span, Time};
 use paceline_run::spec::{NodeId, NodeKind, Recovery, RunSpec, TieOrder};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -97,8 +98,20 @@ fn build(spec: Arc<RunSpec>, factories: Factories) -> Result<Simulation, BuildEr
             &mut queue,
         ))
     });
+    let retry = Retry::of(&spec, longest_frame(&spec, &schemes));
+    for &(link, _) in &spec.retries {
+        for port in [2 * link, 2 * link + 1].map(PortId::new) {
+            let p = &mut ports[port];
+            p.needs_slow_path = true;
+            if credits.is_none() {
+                p.link = LinkState::Retry;
+            }
+        }
+    }
     let tracing = watch.recorder.tracing;
-    let switches = Switches::new(&spec, &schemes, &ports, &profiles, &classes, extent.rtt, tracing);
+    // Where links keep their frames, every departure is seen.
+    let seen = tracing || retry.is_some();
+    let switches = Switches::new(&spec, &schemes, &ports, &profiles, &classes, extent.rtt, seen);
     let hosts = Hosts::new(&spec, nics);
     let traffic = Traffic::of(&spec);
     // Built before this point, the recorders, models and foresight decide whether arrivals need checks.
@@ -108,7 +121,7 @@ fn build(spec: Arc<RunSpec>, factories: Factories) -> Result<Simulation, BuildEr
     let has_words =
         matches!(spec.nic.recovery, Recovery::Rud(_)) || schemes.iter().any(|scheme| scheme.needs().words);
     let packets = PacketSlab::new(samples, has_words, packets);
-    let core = Core::new(&spec, class_count, queue, ports, packets, credits, watch);
+    let core = Core::new(&spec, class_count, queue, ports, packets, credits, retry, watch);
     let world = World {
         nic: spec.nic,
         quirks: spec.quirks,
@@ -261,6 +274,14 @@ impl Simulation {
                 },
             );
         }
+        for (port, at) in retry::dark_for_too_long(&self.world.spec) {
+            let what = Event::Special {
+                kind: retry::DARK,
+                a: port.0,
+                b: 0,
+            };
+            self.core.schedule(LaneId::WHEEL, at, what);
+        }
         self.schedule_storms();
         if let (NetworkKind::Foreign(model), mut net) = self.split() {
             model.begin(&mut net);
@@ -281,6 +302,18 @@ fn classes_of(spec: &RunSpec) -> Classes {
     )
 }
 
+/// Returns the size of the longest packet that a link may have to keep, in bytes.
+fn longest_frame(spec: &RunSpec, schemes: &[ActiveScheme]) -> u16 {
+    let needs = schemes.iter().map(ActiveScheme::needs);
+    let data = spec
+        .packet
+        .longest(needs.clone(), Bytes::new(u64::from(spec.first_header())));
+    let acks = needs.map(|needs| spec.packet.ack_wire(&needs)).max();
+    (data.get() as u16)
+        .max(acks.unwrap_or(0))
+        .max(spec.packet.cnp.get() as u16)
+}
+
 /// Builds all ports: `2i` and `2i + 1` are the ends of link `i`.
 fn build_ports(spec: &RunSpec, profile_of: &List<PortId, ProfileId>) -> Ports {
     let mut ports = Ports::new();
@@ -289,8 +322,12 @@ fn build_ports(spec: &RunSpec, profile_of: &List<PortId, ProfileId>) -> Ports {
         .iter()
         .filter(|change| change.error_rate.is_some());
     let failing = spec.failures.iter().map(|failure| failure.link);
+    let noisy = spec.noise.iter().map(|noise| noise.link);
     // A link that can lose packets at some time takes the slow path from the start.
-    let fallible: BTreeSet<usize> = failing.chain(losing.map(|change| change.link)).collect();
+    let fallible: BTreeSet<usize> = failing
+        .chain(noisy)
+        .chain(losing.map(|change| change.link))
+        .collect();
     for (i, link) in spec.links.iter().enumerate() {
         let fallible = link.error_rate > 0.0 || fallible.contains(&i);
         for (end, node) in [link.a, link.b].into_iter().enumerate() {

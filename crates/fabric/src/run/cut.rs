@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 
 use crate::core::Core;
 use crate::core::event::Event;
+use crate::ids::PortId;
 use crate::run::partition::{Partition, partition};
 use crate::run::simulation::{OtherPart, Parts, Simulation};
 use crate::run::team::{Exchange, Team};
@@ -203,6 +204,7 @@ fn is_here(world: &World, core: &Core, event: Event) -> bool {
     match event {
         Event::FlowStart { flow } => core.has(world.flow(core, flow).src),
         Event::Storm { storm, .. } => core.has(spec.storms[storm as usize].node),
+        Event::Special { a, .. } => core.has(core.ports[PortId(a)].node),
         // Topology changes concern all parts, and each part finds its own flows among all that are due.
         _ => true,
     }

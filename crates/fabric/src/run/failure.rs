@@ -102,6 +102,7 @@ impl Simulation {
         if let (NetworkKind::Lanes(lanes), mut net) = self.split() {
             net.with_lanes(|net| lanes.link_down(net, port));
         }
+        self.core.retry_fails(&self.world, port);
         let now = self.core.now();
         let keeps_bytes = self.world.quirks.lost_bytes_stay;
         // First, so that packets that came in here and are lost below do not send a resume through this port.

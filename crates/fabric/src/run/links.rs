@@ -4,6 +4,8 @@ use crate::core::cx::Cx;
 use crate::core::event::Event;
 use crate::core::lost::Lost;
 use crate::core::packet::Packet;
+use crate::core::port::LinkState;
+use crate::core::retry::Brought;
 use crate::ids::{PacketId, PortId};
 use crate::run::kind::NetworkKind;
 use crate::run::simulation::Simulation;
@@ -25,14 +27,49 @@ impl Simulation {
         }
         let p = &mut self.core.ports[port];
         p.done_pending = false;
-        if !self.kind.is_own() {
-            self.notify_kind(Event::TxDone { port });
+        if !self.kind.is_own() || p.link == LinkState::Retry {
+            self.transmission_done_elsewhere(port);
         } else if p.is_host {
             self.hosts
                 .nic_send(&mut Cx::new(&self.world, &mut self.core), port);
         } else if p.is_up() && p.ready != 0 {
             self.switches
                 .switch_send(&mut Cx::new(&self.world, &mut self.core), port);
+        }
+    }
+
+    /// Handles the end of a transmission on a link with retry, or in another kind of network.
+    #[inline(never)]
+    fn transmission_done_elsewhere(&mut self, port: PortId) {
+        if self.core.has_retry(port) {
+            self.core.line_is_free(&self.world, port);
+        }
+        match self.kind.is_own() {
+            true => self.try_send(port),
+            false => self.notify_kind(Event::TxDone { port }),
+        }
+    }
+
+    /// Handles an event of a link with retry.
+    #[inline(never)]
+    pub(super) fn retry_event(&mut self, kind: u8, port: PortId, b: u32) {
+        if self.core.retry_event(&self.world, kind, port, b) {
+            self.try_send(port);
+        }
+    }
+
+    /// Handles what has arrived on a link with retry, unless it is link control.
+    fn arrive_on_retry(&mut self, port: PortId, id: PacketId) {
+        match self.core.receive_on_retry(&self.world, port, id) {
+            Brought::Nothing => {}
+            Brought::Packet(packet, waited) => {
+                if waited > 0 {
+                    self.core.account_retry(packet, waited);
+                }
+                self.pass_on(port, packet);
+            }
+            // The device that receives it sees that it was damaged, and drops it.
+            Brought::Poisoned(packet) => self.core.discard(&self.world, port, packet, Lost::Link),
         }
     }
 
@@ -52,6 +89,15 @@ impl Simulation {
         if self.core.packets.get(id).flags & Packet::HEARD != 0 {
             return self.heed_later(port, id);
         }
+        let kind = self.core.packets.get(id).kind;
+        if !kind.is_link_control() && self.core.has_retry(port) {
+            let wire = self.core.packets.get(id).wire;
+            return match self.core.is_cut_off(&self.world, port, wire) {
+                true if kind == PacketKind::Llr => self.core.packets.remove(id),
+                true => self.core.discard(&self.world, port, id, Lost::Link),
+                false => self.arrive_on_retry(port, id),
+            };
+        }
         // A frame that waits for its reaction time was checked when it arrived.
         if self.core.is_lost(&self.world, port, id) {
             if self.core.packets.get(id).kind == PacketKind::Credit {
@@ -63,6 +109,11 @@ impl Simulation {
         if self.core.packets.get(id).kind.is_pfc() {
             return self.receive_pfc(port, id);
         }
+        self.pass_on(port, id);
+    }
+
+    /// Passes on a packet that a link has brought.
+    fn pass_on(&mut self, port: PortId, id: PacketId) {
         if self.core.watch.recorder.tracing {
             self.trace(port, TraceKind::Receive, id, 0);
         }

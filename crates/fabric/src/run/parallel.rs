@@ -278,7 +278,7 @@ impl Simulation {
             free_until: core.watch.recorder.free_until(),
             events: core.counters.events,
             completed: self.traffic.completed(),
-            packets: u64::from(core.packets.live()) + posted.count,
+            packets: u64::from(core.packets.live()) + posted.count - posted.controls,
             crossed: posted.count,
             now: core.now(),
             hops: core.hops(),

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::digest::Digest;
 use crate::core::link::Sent;
+use crate::core::retry::LlrPort;
 use crate::host::Arrivals;
 use crate::ids::PortId;
 use crate::run::simulation::Simulation;
@@ -13,6 +14,7 @@ use crate::watch::account::Accounts;
 use crate::watch::record::Recorder;
 use paceline_run::outcome::{Counters, DecisionStats, ModelOutcome, Outcome};
 use paceline_run::spec::NodeId;
+use paceline_run::table::Table;
 
 /// Results of a part of a run, whose records are closed.
 #[derive(Serialize, Deserialize)]
@@ -27,6 +29,7 @@ pub(crate) struct PartResults {
     digest: Digest,
     recorder: Recorder,
     accounts: Accounts,
+    retries: Vec<LlrPort>,
     pub(crate) sums: Sums,
 }
 
@@ -81,17 +84,24 @@ impl Simulation {
             results.extend(team.collect());
         }
         let (mut sums, mut arrivals) = (self.sums(), self.hosts.arrivals());
+        let mut retries = self.core.retry_counts();
         let of_node = self.core.become_whole();
         for mut other in results {
             let part = other.part;
             sums.add(&other.sums);
             arrivals.append(std::mem::take(&mut other.arrivals));
+            retries.append(&mut other.retries);
             self.take_in(other, &|node| {
                 of_node.as_ref().is_some_and(|of_node| of_node[node] == part)
             });
         }
         arrivals.write(&mut self.traffic);
-        Some(self.into_outcome(model, &sums))
+        let mut outcome = self.into_outcome(model, &sums);
+        if !retries.is_empty() {
+            retries.sort_unstable_by_key(|row| (row.port.node, row.port.interface));
+            outcome.tables.add(Table::new(retries));
+        }
+        Some(outcome)
     }
 
     /// Closes the records of this part.
@@ -121,6 +131,7 @@ impl Simulation {
         self.core.watch.accounts.add_up_all();
         let core = &self.core;
         let (counters, sent, digest) = core.counted();
+        let retries = core.retry_counts();
         PartResults {
             part: core.part(),
             traffic: self.traffic.results(&self.world, |node| core.has(node)),
@@ -131,6 +142,7 @@ impl Simulation {
             digest,
             recorder: self.core.watch.recorder,
             accounts: self.core.watch.accounts,
+            retries,
             sums,
         }
     }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use crate::core::Core;
 use crate::core::cx::Cx;
 use crate::core::event::Event;
+use crate::core::retry::{DARK, DUE};
 use crate::host::Hosts;
+use crate::ids::PortId;
 use crate::run::heard::Heard;
 use crate::run::ideals::Ideals;
 use crate::run::kind::NetworkKind;
@@ -307,6 +309,11 @@ impl Simulation {
                 }
                 self.notify_kind(event);
             }
+            Event::Special {
+                kind: kind @ DUE..=DARK,
+                a,
+                b,
+            } if self.core.has_retries() => self.retry_event(kind, PortId(a), b),
             Event::Special { .. } => self.notify_kind(event),
             Event::FlowDue { flow } => {
                 // The same flows need a different number of such events in a list, in a stream and in a program.

@@ -35,10 +35,11 @@ impl Simulation {
         self.hosts.verify_schedule();
         self.hosts.verify_decisions();
         // With no event left, every packet must have a reason to stay where it is.
-        if self.core.is_idle() && self.core.is_whole() && !self.stands() {
+        self.core.verify_retry();
+        if self.core.is_idle() && self.core.is_whole() && !self.stands() && !self.core.has_silent_port() {
             assert_eq!(
                 self.core.packets.live(),
-                self.packets_in_deadlock() + self.packets_at_dead_links(),
+                self.packets_in_deadlock() + self.packets_at_dead_links() + self.core.packets_in_retry(),
                 "packets that nothing will ever move, not behind a pause that never ends"
             );
         }

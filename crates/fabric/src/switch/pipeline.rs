@@ -326,6 +326,9 @@ impl Switches {
                 .accounts
                 .step(id, egress, kind, cx.core.now(), arrives);
         }
+        if TRACED && cx.core.has_retry(egress) {
+            cx.core.frame_left(egress, kind, wire);
+        }
     }
 
     /// Shows a packet that leaves its queue to all that look at each departure.

@@ -10,6 +10,7 @@ pub(crate) mod record;
 mod view;
 
 use crate::core::port::Ports;
+use crate::core::retry::LlrPort;
 use crate::watch::account::Accounts;
 use crate::watch::blame::Blames;
 use crate::watch::drops::{Drops, LostPacket};
@@ -22,8 +23,8 @@ use paceline_run::outcome::blame::Waited;
 use paceline_run::spec::{Blame, RecordSpec, RunSpec};
 use paceline_run::table::{Declared, Row};
 
-/// Tables that probes record.
-pub const TABLES: &[&Declared] = &[Waited::DECLARED, LostPacket::DECLARED];
+/// Tables that the engine records.
+pub const TABLES: &[&Declared] = &[Waited::DECLARED, LlrPort::DECLARED, LostPacket::DECLARED];
 
 /// Returns the probes that a run requests.
 fn probes(record: &RecordSpec, ports: &Ports) -> Probes {

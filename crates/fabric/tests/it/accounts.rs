@@ -2,7 +2,7 @@
 
 use crate::common::{add_flow, natural, run, scheme, scheme_with, star, static_pfc};
 use paceline_congestion::registry::WindowMode;
-use paceline_fabric::account::{FlowAccount, HopTotals, SenderTime};
+use paceline_fabric::account::{FlowAccount, HopTime, HopTotals, SenderTime};
 use paceline_fabric::outcome::Outcome;
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Span, Time};
@@ -23,10 +23,10 @@ fn accounted(mut spec: RunSpec) -> Outcome {
 }
 
 /// Returns serialisation, propagation, queueing and pause of each hop.
-fn hops(way: &[paceline_fabric::account::HopTime]) -> Vec<[u64; 4]> {
-    way.iter()
-        .map(|hop| hop.parts().map(|(_, span)| span.as_ps()))
-        .collect()
+fn hops(way: &[HopTime]) -> Vec<[u64; 4]> {
+    let parts =
+        |hop: &HopTime| [hop.serialisation, hop.propagation, hop.queueing, hop.paused].map(Span::as_ps);
+    way.iter().map(parts).collect()
 }
 
 fn totals(account: &FlowAccount, node: u32, back: bool) -> HopTotals {

@@ -30,6 +30,8 @@ mod invariants;
 mod irn;
 mod latency;
 mod limits;
+mod llr;
+mod llr_oracle;
 mod loss;
 mod many;
 mod marking;

@@ -40,7 +40,7 @@ fn binding() -> impl Strategy<Value = Binding> {
 }
 
 /// Returns any lanes, buffers from a packet on, tables, and forwarding.
-fn lanes() -> impl Strategy<Value = LaneSpec> {
+pub(crate) fn lanes() -> impl Strategy<Value = LaneSpec> {
     let tables = (
         prop::collection::vec((0u8..7, any::<u8>()), 0..6),
         prop::collection::vec((0u8..7, 1u8..=255), 0..6),

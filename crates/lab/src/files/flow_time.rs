@@ -50,7 +50,8 @@ recorded! {
         port: String,
         /// what took the time. Of the sender: `sending`, `resending`, `window`, `pacing`, `grants`, `paused`, `nic`,
         /// `recovery`, `unreachable`. Of the way: `serialisation`, `propagation`, `queueing`, `paused` (under credits,
-        /// `credit`). Of the receiver's host: `processing`
+        /// `credit`), `retried` (at the other end of the link, until link-level retry had brought its frame). Of the receiver's
+        /// host: `processing`
         part: String,
         /// how long; 0 at ports that only other packets of the flow took
         time_ps: u64,
@@ -79,6 +80,8 @@ pub fn flow_times(run: &RunSpec, outcome: &Outcome) -> Vec<FlowTime> {
 pub const PAUSED: &str = "paused";
 /// Name that replaces [`PAUSED`] under credits.
 pub const CREDIT: &str = "credit";
+/// Name of time during which a packet waited for a frame that link-level retry had to send again.
+pub const RETRIED: &str = "retried";
 
 /// Returns the rows of one flow.
 fn rows(account: &FlowAccount) -> Vec<FlowTime> {
@@ -141,7 +144,7 @@ fn way_rows(account: &FlowAccount, stage: Stage, way: &[HopTime], rows: &mut Vec
             let hops = way.iter().filter(|hop| hop.port == port);
             hops.map(|hop| hop.parts()[i].1.as_ps()).sum()
         };
-        for (i, part) in ["serialisation", "propagation", "queueing", PAUSED]
+        for (i, part) in ["serialisation", "propagation", "queueing", PAUSED, RETRIED]
             .into_iter()
             .enumerate()
         {
@@ -150,6 +153,7 @@ fn way_rows(account: &FlowAccount, stage: Stage, way: &[HopTime], rows: &mut Vec
             let over_all = all.and_then(|all| match part {
                 "queueing" => Some((all.queueing, all.queueing_max)),
                 PAUSED => Some((all.paused, all.paused_max)),
+                RETRIED => Some((all.retried, all.retried_max)),
                 _ => None,
             });
             let packets = all.map(|all| all.packets);

@@ -25,7 +25,7 @@ mod visit;
 
 pub(crate) use data::folder_beside;
 pub use data::{ReadError, RunData, names_in};
-pub use flow_time::{CREDIT, FlowTime, PAUSED, Stage, flow_times};
+pub use flow_time::{CREDIT, FlowTime, PAUSED, RETRIED, Stage, flow_times};
 pub use flows::flow_columns;
 pub(crate) use flows::{read_flows_csv, read_flows_parquet};
 pub(crate) use folder::write_file_later;

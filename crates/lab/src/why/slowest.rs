@@ -110,6 +110,7 @@ impl Main {
             (Stage::Data, "queueing") => "its last packet in queues".into(),
             (Stage::Data, "paused") => "its last packet held back by PFC".into(),
             (Stage::Data, "credit") => "its last packet waiting for credit".into(),
+            (Stage::Data, "retried") => "its last packet waiting for links to send frames again".into(),
             (Stage::Data, _) => "its last packet on wires".into(),
             (Stage::Host, _) => "in the receiver's host".into(),
             (Stage::Ack, _) => "the last ACK's way".into(),

@@ -239,6 +239,7 @@ impl Open {
             propagation: Span::ZERO,
             queueing: span(hop.queueing),
             paused: span(hop.credit),
+            retried: Span::ZERO,
         };
         let totals = |all: Totals| HopTotals {
             port: ports[all.port],
@@ -248,6 +249,8 @@ impl Open {
             queueing_max: span(all.queueing.1),
             paused: span(all.credit.0),
             paused_max: span(all.credit.1),
+            retried: Span::ZERO,
+            retried_max: Span::ZERO,
         };
         account.hops = self.all.into_iter().map(totals).collect();
         if completed {

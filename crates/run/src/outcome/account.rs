@@ -93,16 +93,19 @@ pub struct HopTime {
     pub queueing: Span,
     /// Waiting while the port's peer had paused the packet's class (PFC).
     pub paused: Span,
+    /// Waiting at the other end of the link for a frame that link-level retry had to send again.
+    pub retried: Span,
 }
 
 impl HopTime {
     /// Returns the parts with their names.
-    pub const fn parts(&self) -> [(&'static str, Span); 4] {
+    pub const fn parts(&self) -> [(&'static str, Span); 5] {
         [
             ("serialisation", self.serialisation),
             ("propagation", self.propagation),
             ("queueing", self.queueing),
             ("paused", self.paused),
+            ("retried", self.retried),
         ]
     }
     /// Returns the sum of all parts.
@@ -128,6 +131,10 @@ pub struct HopTotals {
     pub paused: Span,
     /// Longest time that a packet waited during a pause.
     pub paused_max: Span,
+    /// Time they waited for frames that link-level retry had to send again, summed.
+    pub retried: Span,
+    /// Longest such time of a packet.
+    pub retried_max: Span,
 }
 
 /// Time that a flow's data spent in the receiver's host.

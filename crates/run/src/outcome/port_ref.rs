@@ -7,7 +7,7 @@ use crate::spec::NodeId;
 use crate::table::{Cell, ColumnKind, Value};
 
 /// Port, written `port NODE.INTERFACE->PEER` in files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortRef {
     /// Node to which the port belongs.
     pub node: NodeId,

@@ -4,7 +4,7 @@ use paceline_kernel::ids::Id;
 use serde::{Deserialize, Serialize};
 
 /// Node of the network: its index in [`super::RunSpec::nodes`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct NodeId(pub u32);
 
 impl Id for NodeId {

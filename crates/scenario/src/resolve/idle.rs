@@ -284,9 +284,12 @@ pub(super) fn tell_late(cx: &mut Cx<'_>, network: &crate::schema::Network) {
     let changes = changes.map(|one| ("the change of a link", &one.get_ref().at));
     let slow = network.slow_host.iter().flatten();
     let slow = slow.map(|one| ("the slow host", &one.get_ref().at));
+    let errors = network.link_error.iter().flatten();
+    let errors = errors.map(|one| ("the errors of links", &one.get_ref().at));
     let late: Vec<_> = failures
         .chain(storms)
         .chain(changes)
+        .chain(errors)
         .chain(slow)
         .filter_map(|(what, at)| Some((what, at.as_ref()?)))
         .filter(|(_, at)| *at.get_ref() >= cx.stop)

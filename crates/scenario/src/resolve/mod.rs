@@ -17,6 +17,7 @@ mod idle;
 mod inherited;
 mod inputs;
 mod lanes;
+mod links;
 mod listed;
 mod loss;
 mod models;
@@ -487,6 +488,7 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     cx.warnings.extend(unmarked);
     let routes = paths::routes(cx, written, &net)?;
     let links = links(cx, written, &net)?;
+    let noise = links::errors(cx, written, &links, &link_tiers)?;
     offered::warn(cx, &net.topology, &packet, &traffic.drawn);
     let int_multi = int_multi(cx, written)?;
     let got = record::Recordable::of(cx, &switch, repeats_traces(scenario));
@@ -518,6 +520,8 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
         storms,
         reconvergence,
         link_changes,
+        noise,
+        retries: Vec::new(),
         host_changes: std::mem::take(&mut cx.slow_hosts),
         routes,
         load_balancing,
@@ -544,6 +548,7 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     };
     // Buffers of lanes depend on the longest packet that any scheme sends.
     lanes::finish(cx, &mut scenario.network, &mut run)?;
+    links::retry(cx, &mut scenario.network, &mut run, &link_tiers)?;
     // Round trips depend on the whole run.
     time_constants::finish(cx, &mut scenario.network, &mut run);
     unsaid.name(scenario);

@@ -3,7 +3,7 @@
 
 use paceline_congestion::params::{Condition, When, is, is_not};
 use paceline_congestion::registry::{SchemeConfig, WindowMode};
-use paceline_fabric::spec::{Recovery, RunSpec};
+use paceline_fabric::spec::{Fault, Noise, NoiseKind, Recovery, RunSpec};
 
 /// Networks of the engine, as opposed to those of other simulators.
 pub(crate) const OWN: Condition = is("fidelity", &["exact", "ns3-hpcc", "simai"]);
@@ -49,7 +49,15 @@ fn any(run: &RunSpec, is: impl Fn(&SchemeConfig) -> bool) -> bool {
     run.schemes.iter().any(|spec| is(&spec.config))
 }
 
-static FACTS: [Fact; 18] = [
+static FACTS: [Fact; 19] = [
+    Fact {
+        name: "a link that is dark",
+        holds: |run| {
+            let is_dark = |noise: &Noise| matches!(noise.kind, NoiseKind::Script(Fault::Dark, _));
+            run.noise.iter().any(is_dark)
+        },
+        idle: "no link is dark (network.link-error)",
+    },
     Fact {
         name: "a scheme that uses INT",
         holds: |run| any(run, |scheme| scheme.needs().int),

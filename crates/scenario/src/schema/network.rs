@@ -11,9 +11,9 @@ use super::facts::{
 };
 use super::{
     Ack, AckClass, AdaptivePer, ArrivalOrder, AssistKind, AssistPortsKind, Balancing, Buffer, DetectionKind,
-    DropKind, ExitKind, Failure, FlowControlKind, Headroom, Lanes, LinkChange, NodeItem, Nodes, OrAuto,
-    OrEvery, OrOff, PfcModeKind, ReceiveBuffer, RecoveryKind, SchedulingKind, SlowHost, TcdKind, Watchdog,
-    tables,
+    DropKind, ExitKind, Failure, FlowControlKind, Headroom, Lanes, LinkChange, LinkError, Llr, NodeItem,
+    Nodes, OrAuto, OrEvery, OrOff, PfcModeKind, ReceiveBuffer, RecoveryKind, SchedulingKind, SlowHost,
+    TcdKind, Watchdog, tables,
 };
 
 tables! {
@@ -143,6 +143,10 @@ tables! {
         reconvergence: Span = "0s", only(&[&[OWN, NO_CREDITS, if_so("a link that fails")]]);
         /// list of links whose rate, delay or loss changes
         link_change: Vec<Spanned<LinkChange>>;
+        /// list of errors of links
+        link_error: Vec<Spanned<LinkError>>;
+        /// link-level retry
+        llr: Spanned<Llr>;
         /// list of hosts that are slow
         slow_host: Vec<Spanned<SlowHost>>;
         /// list of hosts whose NICs pause forever

@@ -116,6 +116,12 @@ pub(crate) enum Headroom {
     PerLink(PerLink),
 }
 
+impl Headroom {
+    pub(crate) const fn per_link(factor: f64, extra: Bytes) -> Self {
+        Self::PerLink(PerLink { factor, extra })
+    }
+}
+
 /// Headroom proportional to a link: `factor` times rate times delay, plus `extra`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]

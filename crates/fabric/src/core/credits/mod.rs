@@ -310,7 +310,11 @@ impl Core {
     /// Takes in a flow-control packet. Returns true if the lane's next packet, which was held back, may go now.
     pub(crate) fn hear_credits(&mut self, port: PortId, id: PacketId) -> bool {
         let Packet {
-            class, note, answers, ..
+            class,
+            note,
+            answers,
+            tag,
+            ..
         } = *self.packets.get(id);
         self.packets.remove(id);
         let links = self.links_mut();
@@ -318,7 +322,7 @@ impl Core {
         lane.limit = note;
         // The difference is what the link has lost: it takes no room here, and without this the sender would lack it
         // forever.
-        let lost = std::mem::replace(&mut lane.arrived, answers) != answers;
+        let lost = tag == 0 && std::mem::replace(&mut lane.arrived, answers) != answers;
         let lane = *lane;
         let enough = lane.need <= links.available(&lane);
         if lost {

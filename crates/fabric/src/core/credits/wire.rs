@@ -22,6 +22,7 @@ impl Core {
             wire,
             ..Packet::EMPTY
         });
+        self.let_control_pass(port);
         let queue = &mut self.queues[(port, LINK_CONTROL)];
         queue.push(&mut self.packets, id);
         let p = &mut self.ports[port];
@@ -33,12 +34,19 @@ impl Core {
     pub(crate) fn write_update(&mut self, port: PortId) {
         let id = self.queues[(port, LINK_CONTROL)].head;
         let class = self.packets.get(id).class;
+        // The update may overtake frames that link-level retry sends again: what is not here yet is not lost.
+        let counts = !self.has_outstanding(port);
         let links = self.links_mut();
         let news = links.news(&links.lanes[(port, class)]);
+        let again = !counts && links.loses[port];
         let lane = &mut links.lanes[(port, class)];
-        (lane.announced, lane.telling) = (Some(news), false);
+        (lane.announced, lane.telling) = ((!again).then_some(news), false);
         let packet = self.packets.get_mut(id);
         (packet.note, packet.answers) = news;
+        packet.tag = u8::from(!counts);
+        if again {
+            self.has_news(port);
+        }
     }
 
     /// Takes the credits of a packet that leaves.
@@ -57,9 +65,9 @@ impl Core {
         }
     }
 
-    /// Puts a packet on the wire of a port under credits: see [`Core::transmit`].
+    /// Puts a packet on the wire of a port under credits, or with link-level retry: see [`Core::transmit`].
     #[inline(never)]
-    pub(crate) fn transmit_on_credit(
+    pub(crate) fn transmit_checked(
         &mut self,
         world: &World,
         port: PortId,
@@ -70,6 +78,10 @@ impl Core {
         let packet = self.packets.get(id);
         let (kind, wire, class, accounted) =
             (packet.kind, packet.wire, packet.class, packet.flags & traced != 0);
+        if self.credits.is_none() {
+            self.transmit(world, port, id, more, traced);
+            return self.frame_left(port, kind, wire);
+        }
         // Flow-control packets and the strict class have no lane, and go without credit.
         if kind != PacketKind::Credit && class > STRICT {
             self.spend(port, class, wire);
@@ -108,6 +120,9 @@ impl Core {
         self.schedule(lane, arrives, arrival);
         if accounted {
             self.watch.accounts.step(id, port, kind, self.now, arrives);
+        }
+        if self.has_retry(port) {
+            self.frame_left(port, kind, wire);
         }
     }
 

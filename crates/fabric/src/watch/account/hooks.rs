@@ -1,6 +1,6 @@
 //! Events of the core and of senders, as accounts follow them.
 
-use super::hop_log::{INSIDE, PAUSED, for_each_wait, key_of, port_of};
+use super::hop_log::{INSIDE, PAUSED, RETRIED, for_each_wait, key_of, port_of};
 use super::paths::Reached;
 use super::sender::Sender;
 use super::{Accounts, Step};
@@ -251,6 +251,15 @@ impl Core {
             }
     }
 
+    /// Logs that a packet has waited for a frame that link-level retry sent again.
+    #[cold]
+    pub(crate) fn account_retry(&mut self, id: PacketId, waited: u64) {
+        if self.packets.get(id).is_accounted() {
+            let step = Step::other(RETRIED, waited);
+            self.watch.accounts.hop_logs.push(id, step);
+        }
+    }
+
     /// Logs that a data packet enters the receiver's host and will be there for `inside`.
     #[cold]
     pub(crate) fn account_host(&mut self, id: PacketId, inside: Span) {
@@ -288,6 +297,11 @@ impl Core {
                 account.host.time += Span::from_ps(step.left);
                 return;
             }
+            if key == RETRIED {
+                let hops = account.ack.last_mut().or(account.data.last_mut());
+                hops.expect("the hop before").retried += Span::from_ps(step.left);
+                return;
+            }
             let (port, back) = port_of(key);
             let delay = world.profile_at(port, step.left).delay;
             let hop = HopTime {
@@ -296,6 +310,7 @@ impl Core {
                 propagation: Span::from_ps(delay.min(arrives - step.left)),
                 queueing: Span::from_ps(queueing),
                 paused: Span::from_ps(paused),
+                retried: Span::ZERO,
             };
             match back {
                 false => account.data.push(hop),

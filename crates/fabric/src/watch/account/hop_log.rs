@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 pub(super) const PAUSED: u32 = u32::MAX;
 pub(super) const INSIDE: u32 = PAUSED - 1;
 pub(super) const ARRIVED: u32 = PAUSED - 2;
+/// Key of the time for which a packet waited at the end of a link for a frame that link-level retry sent again.
+pub(super) const RETRIED: u32 = PAUSED - 3;
 /// Flag in the key of a step whose flight is too long for its field.
 pub(super) const LONG: u32 = 1 << 31;
 
@@ -250,6 +252,10 @@ pub(super) fn for_each_wait(steps: &[Step], mut ready: u64, mut show: impl FnMut
                 show(INSIDE, step, ready, 0, 0);
             }
             ARRIVED => {}
+            RETRIED => {
+                ready += step.left;
+                show(RETRIED, step, ready, 0, 0);
+            }
             key => {
                 let arrives = match key & LONG {
                     0 => step.arrives(),

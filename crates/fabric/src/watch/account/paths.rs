@@ -45,6 +45,8 @@ pub(super) fn are_fixed(spec: &RunSpec) -> bool {
     let lossless = spec.links.iter().all(|link| link.error_rate == 0.0);
     let stores = (spec.lanes.as_ref()).is_none_or(|lanes| lanes.forwarding == Forwarding::StoreAndForward);
     lossless
+        && spec.noise.is_empty()
+        && spec.retries.is_empty()
         && stores
         && spec.failures.is_empty()
         && spec.link_changes.is_empty()

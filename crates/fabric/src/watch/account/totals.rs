@@ -3,7 +3,7 @@
 use paceline_kernel::Span;
 use serde::{Deserialize, Serialize};
 
-use super::hop_log::{Head, INSIDE, Step, for_each_wait, port_of};
+use super::hop_log::{Head, INSIDE, RETRIED, Step, for_each_wait, port_of};
 use super::paths::Hop;
 use crate::ids::PortId;
 use paceline_run::outcome::PortRef;
@@ -30,6 +30,8 @@ pub(super) struct AtPort {
     queueing_max: u64,
     paused: u64,
     paused_max: u64,
+    retried: u64,
+    retried_max: u64,
 }
 
 impl AtPort {
@@ -42,6 +44,8 @@ impl AtPort {
             queueing_max: 0,
             paused: 0,
             paused_max: 0,
+            retried: 0,
+            retried_max: 0,
         }
     }
 
@@ -68,6 +72,12 @@ impl AtPort {
     pub(super) fn add_pause(&mut self, paused: u64) {
         self.paused += paused;
         self.paused_max = self.paused_max.max(paused);
+    }
+
+    /// Adds a wait for a frame that was sent again.
+    fn add_retry(&mut self, waited: u64) {
+        self.retried += waited;
+        self.retried_max = self.retried_max.max(waited);
     }
 }
 
@@ -107,20 +117,24 @@ impl Totals {
             added += 1;
         }
         if added < steps.len() {
-            self.add_other(&steps[added..], ready);
+            let last = added.checked_sub(1);
+            self.add_other(&steps[added..], ready, last);
         }
     }
 
-    /// Adds the steps of a packet that is at its next port at `ready`.
+    /// Adds the steps of a packet that is at its next port at `ready`, and has left the port at index `last`.
     #[cold]
-    fn add_other(&mut self, steps: &[Step], ready: u64) {
+    fn add_other(&mut self, steps: &[Step], ready: u64, mut last: Option<usize>) {
         for_each_wait(steps, ready, |key, step, _, queueing, paused| {
             if key == INSIDE {
                 self.host.packets += 1;
                 self.host.total += Span::from_ps(step.left);
                 self.host.max = self.host.max.max(Span::from_ps(step.left));
+            } else if key == RETRIED {
+                self.ports[last.expect("the port before")].add_retry(step.left);
             } else {
                 let position = self.position(key);
+                last = Some(position);
                 self.ports[position].add(step.left, queueing);
                 self.ports[position].add_pause(paused);
             }
@@ -152,6 +166,8 @@ impl Totals {
             port.queueing_max = port.queueing_max.max(theirs.queueing_max);
             port.paused += theirs.paused;
             port.paused_max = port.paused_max.max(theirs.paused_max);
+            port.retried += theirs.retried;
+            port.retried_max = port.retried_max.max(theirs.retried_max);
         }
         self.host.packets += other.host.packets;
         self.host.total += other.host.total;
@@ -177,6 +193,8 @@ impl Totals {
             queueing_max: Span::from_ps(port.queueing_max),
             paused: Span::from_ps(port.paused),
             paused_max: Span::from_ps(port.paused_max),
+            retried: Span::from_ps(port.retried),
+            retried_max: Span::from_ps(port.retried_max),
         };
         let met = self.ports.iter().filter(|port| port.packets > 0);
         met.map(hop).collect()
