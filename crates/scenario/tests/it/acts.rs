@@ -25,6 +25,7 @@ const KINDS: &[(&str, &str)] = &[
     ("tcd-ns3", include_str!("acts/tcd-ns3.toml")),
     ("uet-htsim", include_str!("acts/uet-htsim.toml")),
     ("spread", include_str!("acts/spread.toml")),
+    ("retry", include_str!("acts/retry.toml")),
 ];
 
 /// Keys that do not affect the simulation, each with its purpose.
@@ -93,6 +94,11 @@ fn own_values(path: &str) -> &'static [&'static str] {
         }
         "network.detection.priority" | "hosts-per-leaf" => &["2"],
         "network.error-rate" => &["0.01"],
+        "links" | "network.llr.links" => &["[\"all\"]", "[\"leaf-spine\"]"],
+        "network.llr.outstanding-frames" => &["3"],
+        "towards" => &["8", "0"],
+        "bits" => &["1e-3"],
+        "burst-bits" => &["1e-2"],
         "network.rate-factor" => &["{ host = 0.5 }"],
         "network.ecn.curves" => &["[]"],
         "parity.ib-omnet.marking-rate" => &["\"2\"", "\"7\""],
@@ -220,6 +226,7 @@ fn keys_of(text: &str, whole: bool) -> Vec<Key> {
         | "workload"
         | "network.failure"
         | "network.link-change"
+        | "network.link-error"
         | "network.slow-host"
         | "network.pause-storm"
         | "network.route" => text

@@ -14,6 +14,7 @@ mod inputs;
 mod jobs;
 mod lanes;
 mod library_collectives;
+mod links;
 mod models;
 mod names;
 mod ns3;

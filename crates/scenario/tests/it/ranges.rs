@@ -31,6 +31,8 @@ fn section(name: &str) -> KeyPosition {
         "network.failure" => "[[network.failure]]\nlink = 0\nat = \"1us\"\n",
         "network.pause-storm" => "[[network.pause-storm]]\nnode = 1\nat = \"1us\"\n",
         "network.link-change" => "[[network.link-change]]\nlink = 0\nat = \"1us\"\nrate = \"1Gbps\"\n",
+        "network.link-error" => "[[network.link-error]]\nbits = 1e-6\nburst-bits = 1e-3\nfec = \"kp4\"\n",
+        "network.llr" => "[network.llr]\nlinks = [\"all\"]\n",
         "network.slow-host" => "[[network.slow-host]]\nhosts = 1\nat = \"1us\"\nreceive-rate = \"1Gbps\"\n",
         "network.receive-buffer" => {
             "[network.endpoint]\nrate = \"10Gbps\"\n[network.receive-buffer]\nsize = \"100KB\"\n"
@@ -46,6 +48,7 @@ fn section(name: &str) -> KeyPosition {
         "workload"
         | "network.failure"
         | "network.link-change"
+        | "network.link-error"
         | "network.slow-host"
         | "network.pause-storm"
         | "network.route" => format!("{name}.0."),
