@@ -8,7 +8,7 @@ use crate::core::cx::Cx;
 use crate::core::event::Event;
 use crate::core::retry::{DARK, DUE};
 use crate::host::Hosts;
-use crate::ids::PortId;
+use crate::ids::{PacketId, PortId};
 use crate::run::heard::Heard;
 use crate::run::ideals::Ideals;
 use crate::run::kind::NetworkKind;
@@ -16,6 +16,7 @@ use crate::run::memo::Memory;
 use crate::run::results::Sums;
 use crate::run::team::Team;
 use crate::run::windows::Windows;
+use crate::switch::NOTICE;
 use crate::switch::Switches;
 use crate::traffic::Traffic;
 use crate::watch::Watch;
@@ -314,6 +315,10 @@ impl Simulation {
                 a,
                 b,
             } if self.core.has_retries() => self.retry_event(kind, PortId(a), b),
+            Event::Special { kind: NOTICE, a, b } if self.kind.is_own() => {
+                let cx = &mut Cx::new(&self.world, &mut self.core);
+                self.switches.send_notice(cx, PortId(a), PacketId(b));
+            }
             Event::Special { .. } => self.notify_kind(event),
             Event::FlowDue { flow } => {
                 // The same flows need a different number of such events in a list, in a stream and in a program.

@@ -28,7 +28,8 @@ use paceline_run::spec::{AssistPorts, Recovery, RunSpec};
 
 mod telling;
 
-use telling::{note, signal};
+use telling::note;
+pub(super) use telling::signal;
 
 /// Switch halves of all schemes and detectors of a run.
 #[derive(Clone, Debug, Default)]
@@ -361,6 +362,7 @@ impl Switches {
         if let Marking::Put(mark) = marking {
             if packet.load != PayloadKind::Control {
                 cx.core.mark(egress_port, id, mark);
+                self.notify_sender(cx, egress_port, id, true);
             }
             return;
         }

@@ -64,6 +64,9 @@ impl Switches {
         if self.telemetry.on {
             return Err("packets carry telemetry");
         }
+        if self.notices.is_some() {
+            return Err("switches notify senders");
+        }
         print.begin(Part::Streams);
         self.mark_rng.note(print);
         print.begin(Part::Ports);
@@ -77,6 +80,7 @@ impl Switches {
     pub(crate) fn forget_what_is_over(&self) -> bool {
         self.assists.are_none()
             && self.telemetry.pint.is_none()
+            && self.notices.is_none()
             && !self.spreading.is_on()
             && self.ties.is_none()
     }

@@ -10,6 +10,7 @@ use crate::core::random::PortStreams;
 use crate::ids::SwitchId;
 use crate::switch::Switches;
 use crate::switch::assist::Assists;
+use crate::switch::notices::Notices;
 use crate::switch::pint::PintPorts;
 use crate::switch::shared_buffer::{BufferRules, SwitchBuffer};
 use crate::switch::spread::Spreading;
@@ -47,7 +48,18 @@ impl Switches {
         let watchdog = Watchdog::of(spec, ports, classes.count());
         let hears_arrivals =
             assists.arrivals || ties.is_some() || !spec.reconvergence.is_zero() || watchdog.is_some();
-        let straight = rules.alike && pint.is_none() && !traced;
+        let mut number = 0;
+        let numbers: List<NodeId, SwitchId> = (spec.nodes.iter())
+            .map(|kind| {
+                number += u32::from(*kind == NodeKind::Switch);
+                SwitchId(number.saturating_sub(1))
+            })
+            .collect();
+        let notices = Notices::new(spec.switch.fast_cnp.as_ref(), number as usize, |node| {
+            numbers[node]
+        });
+        let answers = notices.as_ref().is_some_and(|notices| notices.sees_marks());
+        let straight = rules.alike && pint.is_none() && !traced && !answers;
         let marks = profiles.iter().any(|profile| profile.red.is_on());
         let marking = if marks { ports.len() } else { 0 };
         Self {
@@ -60,6 +72,7 @@ impl Switches {
             hears_arrivals,
             ties,
             watchdog,
+            notices,
             assists,
             mark_rng: PortStreams::new(seed, Purpose::Mark, marking),
         }

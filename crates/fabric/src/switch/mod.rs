@@ -5,6 +5,7 @@ mod audit;
 mod build;
 mod changed;
 mod drops;
+mod notices;
 mod pint;
 mod pipeline;
 mod shared_buffer;
@@ -23,6 +24,7 @@ use crate::core::Core;
 use crate::core::random::{PortStreams, have_moved};
 use crate::ids::{PortId, SwitchId};
 use crate::switch::assist::Assists;
+use crate::switch::notices::Notices;
 use crate::switch::shared_buffer::{BufferRules, SwitchBuffer};
 use crate::switch::spread::Spreading;
 use crate::switch::telemetry::Telemetry;
@@ -32,6 +34,7 @@ use paceline_kernel::ids::List;
 use paceline_run::outcome::{PortRef, TiedArrivals};
 
 pub(crate) use assist::check;
+pub(crate) use notices::NOTICE;
 pub(crate) use shared_buffer::doublings_begun;
 pub(crate) use spread::Stage;
 pub(crate) use watchdog::Order;
@@ -56,6 +59,8 @@ pub struct Switches {
     ties: Option<Box<TieWatch>>,
     /// PFC watchdog, which ends pauses that last too long; `None` if it is off.
     watchdog: Option<Box<Watchdog>>,
+    /// Notifications that switches make for senders; `None` for none.
+    notices: Option<Box<Notices>>,
     /// Random streams of the ports' marking decisions.
     mark_rng: PortStreams,
 }

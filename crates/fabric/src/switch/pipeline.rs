@@ -334,6 +334,9 @@ impl Switches {
     /// Shows a packet that leaves its queue to all that look at each departure.
     #[inline(always)]
     fn notify_leaving(&mut self, cx: &mut Cx<'_>, egress: PortId, id: PacketId, left: u32) {
+        if self.notices.is_some() {
+            self.notify_sender(cx, egress, id, false);
+        }
         if self.telemetry.pint.is_some() {
             self.pint_departed(cx, egress, id);
         }
@@ -374,6 +377,7 @@ impl Switches {
         });
         if marks && is_data {
             cx.core.mark(egress, id, Mark::Congested);
+            self.notify_sender(cx, egress, id, true);
         }
     }
 

@@ -37,6 +37,7 @@ mod many;
 mod marking;
 mod memo;
 mod networks;
+mod notices;
 mod ns3_quirks;
 mod parts;
 mod paths;

@@ -118,9 +118,9 @@ Paceline.detail = Paceline.topology && (() => {
     const sum = (way, ...parts) => way.reduce((all, hop) => all + parts.reduce((s, i) => s + hop.ps[i], 0), 0);
     const parts = [
       ...sender.map(([part, ps]) => ["sender", ...(SENDER[part] ?? [part, 7]), ps]),
-      ["way", "wires", 2, sum(data, 0, 1)], ["way", "queues", 5, sum(data, 2)], ["way", held, 1, sum(data, 3)],
+      ["way", "wires", 2, sum(data, 0, 1)], ["way", "queues", 5, sum(data, 2)], ["way", held, 1, sum(data, 3)], ["way", "link retry", 3, sum(data, 4)],
       ["receiver", "its host", 4, inside],
-      ["ACK back", "wires", 2, sum(ack, 0, 1)], ["ACK back", "queues", 5, sum(ack, 2)], ["ACK back", held, 1, sum(ack, 3)],
+      ["ACK back", "wires", 2, sum(ack, 0, 1)], ["ACK back", "queues", 5, sum(ack, 2)], ["ACK back", held, 1, sum(ack, 3)], ["ACK back", "link retry", 3, sum(ack, 4)],
     ].filter(([, , , ps]) => ps > 0);
     const total = parts.reduce((all, part) => all + part[3], 0);
     const time = (ps) => model.duration(ps / 1e6);
@@ -130,15 +130,16 @@ Paceline.detail = Paceline.topology && (() => {
         style: `flex:${ps / total} 0 0;background:var(--c${color})`, title: `${where}: ${what}, ${time(ps)}, ${percent(ps)}` }))),
       el("table", { class: "parts" }, el("tbody", {}, ...parts.map(([where, what, color, ps], i) => el("tr", {},
         el("th", { scope: "row" }, i && parts[i - 1][0] === where ? "" : where), el("td", {}, swatch(color), what), el("td", {}, time(ps)), el("td", {}, percent(ps)))))));
-    const hops = [...data.map((hop) => ["", hop]), ...ack.filter((hop) => hop.ps[2] + hop.ps[3] + hop.max_ps > 0).map((hop) => ["ACK ", hop])];
+    const hops = [...data.map((hop) => ["", hop]), ...ack.filter((hop) => hop.ps[2] + hop.ps[3] + hop.ps[4] + hop.max_ps > 0).map((hop) => ["ACK ", hop])];
     if (!hops.length) return;
+    const retries = hops.some(([, hop]) => hop.ps[4] > 0);
     const row = ([kind, hop]) => {
       const button = el("button", { type: "button" }, kind + portText(model.ports[hop.port]));
       button.addEventListener("click", () => actions.choose({ port: model.ports[hop.port] }));
-      return el("tr", {}, el("td", {}, button), el("td", {}, time(hop.ps[2])), el("td", {}, time(hop.ps[3])), el("td", {}, time(hop.mean_ps)), el("td", {}, time(hop.max_ps)));
+      return el("tr", {}, el("td", {}, button), el("td", {}, time(hop.ps[2])), el("td", {}, time(hop.ps[3])), ...(retries ? [el("td", {}, time(hop.ps[4]))] : []), el("td", {}, time(hop.mean_ps)), el("td", {}, time(hop.max_ps)));
     };
     host.append(el("div", { class: "scroll" }, el("table", { class: "hops" },
-      el("thead", {}, el("tr", {}, ...["port", "queue", model.credits ? "no credit" : "pause", "mean", "longest"].map((name) => el("th", { scope: "col" }, name)))),
+      el("thead", {}, el("tr", {}, ...["port", "queue", model.credits ? "no credit" : "pause", ...(retries ? ["link retry"] : []), "mean", "longest"].map((name) => el("th", { scope: "col" }, name)))),
       el("tbody", {}, ...hops.map(row)))),
     el("p", { class: "note" }, "The way is that of the packet whose ACK was the last. Mean and longest are the waits of all the flow's packets at the port."));
   };

@@ -62,20 +62,21 @@ fn is_zero(ps: &u64) -> bool {
 #[derive(Debug, PartialEq, Serialize)]
 struct Hop {
     port: usize,
-    /// Serialisation, propagation, queueing, pause.
-    ps: [u64; 4],
-    /// Number of the flow's packets that left the port, and the mean and the longest of their queueing and pauses.
+    /// Serialisation, propagation, queueing, pause, wait for a frame that the link sent again.
+    ps: [u64; 5],
+    /// Number of the flow's packets that left the port, and the mean and the longest of their waits.
     packets: u64,
     mean_ps: u64,
     max_ps: u64,
 }
 
 /// Parts of the time by index; flow control delays packets by pauses, or for lack of credits.
-const PARTS: [&[&str]; 4] = [
+const PARTS: [&[&str]; 5] = [
     &["serialisation"],
     &["propagation"],
     &["queueing"],
     &["paused", "credit"],
+    &["retried"],
 ];
 
 impl Account {
@@ -106,7 +107,7 @@ impl Account {
             if at == way.len() {
                 way.push(Hop {
                     port,
-                    ps: [0; 4],
+                    ps: [0; 5],
                     packets: 0,
                     mean_ps: 0,
                     max_ps: 0,
@@ -239,9 +240,12 @@ mod tests {
             .iter()
             .map(|hop| (hop.port, hop.ps, hop.packets, hop.mean_ps, hop.max_ps))
             .collect();
-        assert_eq!(hops, [(6, [8, 0, 0, 0], 9, 0, 0), (5, [8, 0, 5, 1], 9, 8, 30)]);
+        assert_eq!(
+            hops,
+            [(6, [8, 0, 0, 0, 0], 9, 0, 0), (5, [8, 0, 5, 1, 0], 9, 8, 30)]
+        );
         assert_eq!(account.host, 3);
-        assert_eq!((account.ack[0].port, account.ack[0].ps), (7, [0, 10, 0, 0]));
+        assert_eq!((account.ack[0].port, account.ack[0].ps), (7, [0, 10, 0, 0, 0]));
     }
 
     #[test]

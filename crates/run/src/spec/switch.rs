@@ -5,6 +5,7 @@ use paceline_kernel::{BitRate, Bytes, Span};
 use serde::{Deserialize, Serialize};
 
 use super::node::NodeId;
+use super::notices::FastCnp;
 
 /// Buffers, flow control and marking of every switch, except for those of a [`SwitchTier`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,6 +38,9 @@ pub struct SwitchSpec {
     /// Watchdog against pauses that last too long; `None` for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watchdog: Option<PfcWatchdog>,
+    /// Congestion notifications that switches make; `None` for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fast_cnp: Option<FastCnp>,
     /// Groups of switches that differ; if several name a switch, the first counts.
     #[serde(default)]
     pub tiers: Vec<SwitchTier>,
@@ -68,6 +72,7 @@ impl Default for SwitchSpec {
             assist: None,
             loss: LossSpec::NONE,
             watchdog: None,
+            fast_cnp: None,
             tiers: Vec::new(),
         }
     }

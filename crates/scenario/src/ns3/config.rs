@@ -52,6 +52,9 @@ pub(crate) fn scenario(
         && let Some(source) = named(&config, files, "TOPOLOGY_FILE", "the topology file")
     {
         config.distinguish_by(topology::Header::of(&source));
+        if topology::has_loops(&source) {
+            config.has_loops();
+        }
     }
     for key in ["TOPOLOGY_FILE", "FLOW_FILE"] {
         let instead = key == "FLOW_FILE" && config.given("WORKLOAD_FILE");

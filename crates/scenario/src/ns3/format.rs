@@ -24,19 +24,22 @@ pub enum InputFormat {
     Ns3Datacenter,
     /// Settings of SimAI (aliyun/SimAI) in a file `SimAI.conf`.
     Simai,
+    /// The simulator of THEMIS' authors (Networked-System-and-Security-Group/Themis).
+    Themis,
     /// SimAI's simulator by itself (aliyun/ns-3-alibabacloud): keys with namespaces.
     Ns3Alibabacloud,
 }
 
 impl InputFormat {
     /// All formats, in the order in which messages list them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Ns3Hpcc,
         Self::TcdNs3,
         Self::Ns3Rdma,
         Self::Conweave,
         Self::Ns3Datacenter,
         Self::Simai,
+        Self::Themis,
         Self::Ns3Alibabacloud,
     ];
 
@@ -49,6 +52,7 @@ impl InputFormat {
             Self::Conweave => "conweave",
             Self::Ns3Datacenter => "ns3-datacenter",
             Self::Simai => "simai",
+            Self::Themis => "themis",
             Self::Ns3Alibabacloud => "ns3-alibabacloud",
         }
     }
@@ -62,6 +66,7 @@ impl InputFormat {
             Self::Conweave => "ConWeave's ns-3 simulator",
             Self::Ns3Datacenter => "ns3-datacenter, PowerTCP's simulator",
             Self::Simai => "SimAI",
+            Self::Themis => "THEMIS' ns-3 simulator",
             Self::Ns3Alibabacloud => "ns-3-alibabacloud",
         }
     }

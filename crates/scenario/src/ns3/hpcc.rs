@@ -2,6 +2,7 @@
 
 use paceline_congestion::registry::WindowMode;
 use paceline_congestion::registry::variant::base;
+use paceline_fabric::spec::NoticeKey;
 use paceline_kernel::{Bytes, Span, Time};
 use toml::Spanned;
 
@@ -202,6 +203,9 @@ impl Reader<'_> {
             // The original's sequence numbers have eight bytes, so its headers are longer than HPCC's.
             network.data_header = self.at("PACKET_PAYLOAD_SIZE", Bytes::new(52));
         }
+        if config.format() == InputFormat::Themis {
+            self.themis(network);
+        }
         if config.format() == InputFormat::Simai {
             network.global_rtt = Some(true);
             if !config.flag("GLOBAL_T", true) {
@@ -210,6 +214,21 @@ impl Reader<'_> {
                 warnings.push(Warning::new(WarningKind::Reading, text).at(&location("GLOBAL_T")));
             }
         }
+    }
+
+    /// Applies what THEMIS' switches do otherwise. Its border switches are nodes 48 and 49.
+    fn themis(&self, network: &mut schema::Network) {
+        // Here the key reaches switches, too.
+        let class = (!self.config.flag("ACK_HIGH_PRIO", false)).then_some(None);
+        network.ack_class = self.at("ACK_HIGH_PRIO", AckClass(class.unwrap_or(Some(0))));
+        network.fast_cnp = Some(schema::FastCnp {
+            switches: self.at("TOPOLOGY_FILE", vec!["48".into(), "49".into()]),
+            interval: self.at("TOPOLOGY_FILE", Span::from_us(5)),
+            delay: Some(Span::from_us(2)),
+            keep_mark: Some(false),
+            key: Some(NoticeKey::Hosts),
+            ..schema::FastCnp::default()
+        });
     }
 
     fn path(&self, key: &str) -> Option<Spanned<String>> {
@@ -245,8 +264,10 @@ impl Reader<'_> {
     }
 
     fn window(&self) -> WindowMode {
+        // THEMIS' hosts read the window, and do not test it.
+        let reads = self.config.format() != InputFormat::Themis;
         match (
-            self.config.flag("HAS_WIN", true),
+            reads && self.config.flag("HAS_WIN", true),
             self.config.flag("VAR_WIN", false),
         ) {
             (false, _) => WindowMode::Off,

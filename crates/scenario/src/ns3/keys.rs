@@ -64,7 +64,10 @@ impl Keys {
 
     fn of_format(format: InputFormat) -> &'static Self {
         let found = lists::ALL.iter().find(|keys| keys.format == format);
-        found.unwrap_or(&lists::DATACENTER)
+        match format {
+            InputFormat::Themis => &lists::THEMIS,
+            _ => found.unwrap_or(&lists::DATACENTER),
+        }
     }
 
     /// Counts the distinct words of a text that are keys of this program.
@@ -245,6 +248,13 @@ impl Config {
 
     pub(super) const fn format(&self) -> InputFormat {
         self.keys.format
+    }
+
+    /// Switches to the program whose topologies have links from nodes to themselves.
+    pub(super) fn has_loops(&mut self) {
+        if self.keys.format == InputFormat::Ns3Hpcc {
+            self.keys = &lists::THEMIS;
+        }
     }
 
     /// Switches to the program whose topologies have this header.

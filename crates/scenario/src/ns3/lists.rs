@@ -52,6 +52,13 @@ pub(super) static ALL: [Keys; 6] = [
     },
 ];
 
+/// Keys of THEMIS' simulator, equal to those of HPCC's. Links from a node to itself tell it apart.
+pub(super) static THEMIS: Keys = Keys {
+    format: InputFormat::Themis,
+    lists: &[HPCC],
+    aliases: &[],
+};
+
 /// Keys of ns3-datacenter, equal to those of HPCC's simulator. Its topologies tell it apart.
 pub(super) static DATACENTER: Keys = Keys {
     format: InputFormat::Ns3Datacenter,

@@ -121,7 +121,12 @@ impl Maker<'_> {
 
     fn dcqcn(&mut self) {
         self.put("flavour", "CC_MODE", "nic");
-        self.put("cnp-interval", "CC_MODE", "0ps");
+        // HPCC's receivers echo each mark; THEMIS' notify once in 5 us.
+        let interval = match self.config.format() {
+            InputFormat::Themis => "5us",
+            _ => "0ps",
+        };
+        self.put("cnp-interval", "CC_MODE", interval);
         self.put("g", "EWMA_GAIN", ewma_gain(self.config));
         self.timer("alpha-interval", "ALPHA_RESUME_INTERVAL", 55.0);
         self.timer("cut-interval", "RATE_DECREASE_INTERVAL", 4.0);

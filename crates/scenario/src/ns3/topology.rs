@@ -78,6 +78,16 @@ struct Counts {
     links: u32,
 }
 
+/// Returns true if a link leads from a node to itself.
+pub(crate) fn has_loops(source: &Source) -> bool {
+    let mut links = source
+        .text()
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>());
+    // A line of switches may have five words, too.
+    links.any(|words| words.len() == 5 && words[0] == words[1] && words[0].parse::<u32>().is_ok())
+}
+
 /// Reads a topology: a line of counts, the switches, and a line per link.
 pub(crate) fn read(
     source: &Source,
@@ -123,6 +133,10 @@ pub(crate) fn read(
         let first = tokens.word(&format!("the first node of link {} of {}", i + 1, counts.links));
         let Some(first) = problems.take(first) else { break };
         match link(&mut tokens, &first, &counts, i, fidelity) {
+            Ok((link, token)) if link.a == link.b => {
+                let text = format!("the link from node {} to itself is left out", link.a.0);
+                warnings.push(Warning::new(WarningKind::LeftOut, text).at(&tokens.place(&token)));
+            }
             Ok((link, token)) => {
                 net.topology.links.push(link);
                 net.locations.push(tokens.place(&token));

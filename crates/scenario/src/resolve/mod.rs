@@ -22,6 +22,7 @@ mod listed;
 mod loss;
 mod models;
 mod network;
+mod notices;
 mod numbers;
 mod offered;
 mod paths;
@@ -484,6 +485,7 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     detection::resolve(cx, written, around, &mut switch)?;
     // After the rest of `[network]`, which determines what the network offers to schemes.
     switch.assist = assist::resolve(cx, written, schemes.all(), &switch)?;
+    switch.fast_cnp = notices::resolve(cx, written, &net, &tiers, (switch.flow_control, schemes.all()))?;
     let unmarked = ecn::unmarked(cx, written, &switch, schemes.all());
     cx.warnings.extend(unmarked);
     let routes = paths::routes(cx, written, &net)?;

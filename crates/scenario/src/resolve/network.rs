@@ -129,6 +129,7 @@ pub(super) fn switch(
         class_detection: Vec::new(),
         loss: LossSpec::NONE,
         watchdog: None,
+        fast_cnp: None,
         assist: None,
         tiers: Vec::new(),
     };

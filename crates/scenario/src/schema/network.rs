@@ -11,9 +11,9 @@ use super::facts::{
 };
 use super::{
     Ack, AckClass, AdaptivePer, ArrivalOrder, AssistKind, AssistPortsKind, Balancing, Buffer, DetectionKind,
-    DropKind, ExitKind, Failure, FlowControlKind, Headroom, Lanes, LinkChange, LinkError, Llr, NodeItem,
-    Nodes, OrAuto, OrEvery, OrOff, PfcModeKind, ReceiveBuffer, RecoveryKind, SchedulingKind, SlowHost,
-    TcdKind, Watchdog, tables,
+    DropKind, ExitKind, Failure, FastCnp, FlowControlKind, Headroom, Lanes, LinkChange, LinkError, Llr,
+    NodeItem, Nodes, OrAuto, OrEvery, OrOff, PfcModeKind, ReceiveBuffer, RecoveryKind, SchedulingKind,
+    SlowHost, TcdKind, Watchdog, tables,
 };
 
 tables! {
@@ -118,6 +118,8 @@ tables! {
         ecn: Spanned<Ecn>;
         /// how ports distinguish congestion from the effects of pauses; default: `ecn` alone (ACC: `tcd`)
         detection: Spanned<Detection>;
+        /// notifications that switches make
+        fast_cnp: FastCnp;
         /// with `flow-control = "credits"`: virtual lanes, their buffers and credits
         credit: Spanned<Lanes>;
         /// how switches select among equal-cost next hops: `ecmp` (by flow hash), `flowlet` (at random after a gap),

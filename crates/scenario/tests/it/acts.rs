@@ -96,6 +96,7 @@ fn own_values(path: &str) -> &'static [&'static str] {
         "network.error-rate" => &["0.01"],
         "links" | "network.llr.links" => &["[\"all\"]", "[\"leaf-spine\"]"],
         "network.llr.outstanding-frames" => &["3"],
+        "switches" | "network.fast-cnp.switches" => &["[\"leaf\"]", "[\"spine\"]"],
         "towards" => &["8", "0"],
         "bits" => &["1e-3"],
         "burst-bits" => &["1e-2"],

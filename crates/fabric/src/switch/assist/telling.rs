@@ -11,7 +11,7 @@ use crate::world::classes::STRICT;
 use paceline_run::outcome::PacketKind;
 
 /// Returns a signal to the sender of data packet `id`, about the port by which that would leave.
-pub(super) fn signal(cx: &Cx<'_>, egress: PortId, id: PacketId, carrier: Carrier) -> Packet {
+pub(in crate::switch) fn signal(cx: &Cx<'_>, egress: PortId, id: PacketId, carrier: Carrier) -> Packet {
     let packet = cx.core.packets.get(id);
     let small = cx.world.packet.cnp.get() as u16;
     // A path of an older topology cannot be turned around: the signal is routed at every switch then.

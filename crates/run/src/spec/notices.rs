@@ -1,0 +1,48 @@
+//! Congestion notifications that switches make.
+
+use paceline_kernel::{Bytes, Span};
+use serde::{Deserialize, Serialize};
+
+use super::node::NodeId;
+
+/// Congestion notifications (CNPs) that switches send to senders.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FastCnp {
+    /// Packets that are answered.
+    pub trigger: NoticeTrigger,
+    /// Switches that answer.
+    pub switches: Vec<NodeId>,
+    /// Time from a notification's departure to the next packet of the flow that a switch answers.
+    pub interval: Span,
+    /// Time that a switch takes to make a notification.
+    pub delay: Span,
+    /// True to leave the mark in packets of these switches, so that the receiver notifies too.
+    pub keep_mark: bool,
+    /// Flows that a switch knows at a time.
+    pub table: u32,
+    /// Size of a notification on the wire.
+    pub size: Bytes,
+    /// What counts as a flow.
+    pub key: NoticeKey,
+}
+
+/// Packets that a switch answers with a notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoticeTrigger {
+    /// Those that its own port marks.
+    Queue,
+    /// Those that leave with a mark, of its own port or of a port before.
+    Mark,
+}
+
+/// What counts as a flow in a switch's table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoticeKey {
+    /// A flow.
+    Flow,
+    /// All flows between two hosts in one class.
+    Hosts,
+}
