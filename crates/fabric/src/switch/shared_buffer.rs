@@ -328,6 +328,7 @@ mod tests {
             class_detection: Vec::new(),
             tiers: Vec::new(),
             watchdog: None,
+            fast_cnp: None,
             loss: LossSpec::NONE,
             assist: None,
         };
@@ -456,6 +457,7 @@ mod tests {
                 tiers: Vec::new(),
                 assist: None,
                 watchdog: None,
+                fast_cnp: None,
                 loss: LossSpec {
                     lossless: 1 << 3,
                     drop,
