@@ -75,6 +75,7 @@ impl InputFormat {
     /// experiment in Paceline's own model.
     pub fn fidelity(self) -> Fidelity {
         match self {
+            Self::Themis => Self::Ns3Hpcc.fidelity(),
             Self::Ns3Hpcc | Self::TcdNs3 | Self::Simai => Fidelity::named(self.name()).unwrap_or_default(),
             _ => EXACT,
         }

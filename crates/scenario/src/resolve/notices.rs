@@ -31,8 +31,8 @@ pub(super) fn resolve<'a>(
         NoticeKind::Mark => NoticeTrigger::Mark,
     };
     let place = cx.texts.of_value(&trigger);
-    if !cx.profile().is_exact || flow_control == FlowControl::Credits {
-        let message = "switches notify senders in fidelity `exact`, under PFC or without flow control";
+    if cx.profile().own_network || flow_control == FlowControl::Credits {
+        let message = "switches notify senders in networks of the engine (`exact`, `ns3-hpcc`, `simai`), without credits";
         return Err(Problem::new(message).at(&place));
     }
     let list = filled!(written.switches: FastCnp);

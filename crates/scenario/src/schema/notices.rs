@@ -1,11 +1,12 @@
 //! Congestion notifications that switches make: `[network.fast-cnp]`.
 
-use paceline_congestion::params::{When, is, is_not};
+use paceline_congestion::params::{When, is_not};
 use paceline_fabric::spec::NoticeKey;
 use paceline_kernel::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
+use super::facts::{NO_CREDITS, OWN};
 use super::tables;
 
 /// Packets that switches answer.
@@ -23,7 +24,7 @@ const NOTIFIES: When = &[&[is_not(".trigger", &["off"])]];
 tables! {
     /// Congestion notifications (CNPs) that switches send straight to senders (fast CNP of the IETF's drafts, near-source
     /// notifications). Any scheme that takes CNPs takes them.
-    struct FastCnp only(&[&[is("fidelity", &["exact"]), is("network.flow-control", &["pfc", "none"])]]) {
+    struct FastCnp only(&[&[OWN, NO_CREDITS]]) {
         /// packets that a switch answers: `queue` (those that its own port marks), `mark` (those that leave with a mark, its own
         /// or one before) or `off`
         trigger: Spanned<NoticeKind> = "off";
