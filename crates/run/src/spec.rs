@@ -387,7 +387,7 @@ pub struct RunSpec {
     /// Other changes of links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub link_changes: Vec<LinkChange>,
-    /// Errors of links, beside [`LinkSpec::error_rate`].
+    /// Errors of links, in addition to [`LinkSpec::error_rate`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub noise: Vec<Noise>,
     /// Links with link-level retry: index of the link, and its settings.

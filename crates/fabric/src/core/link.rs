@@ -321,12 +321,7 @@ impl Core {
         }
         // A link may have failed and come back while the packet was on the wire: what began before the failure is lost.
         let down_at = self.link_down_at[link];
-        if down_at != u64::MAX {
-            if world.began(port, self.now, wire) < down_at {
-                return true;
-            }
-        }
-        false
+        down_at != u64::MAX && world.began(port, self.now, wire) < down_at
     }
 
     /// Returns true if the link's noise hits a packet that nothing below brings again.

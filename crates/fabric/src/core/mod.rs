@@ -35,7 +35,7 @@ use crate::core::packet::PacketSlab;
 use crate::core::pauses::Pauses;
 use crate::core::port::{ClassQueue, Ports};
 use crate::core::random::{LinkErrors, SharedRandom};
-use crate::core::retry::Retry;
+use crate::core::retry::state::Retry;
 use crate::ids::{FlowId, LinkId, PortId};
 use crate::watch::Watch;
 use paceline_kernel::ids::{Grid, List};
@@ -96,7 +96,6 @@ impl Core {
         ports: Ports,
         packets: PacketSlab,
         credits: Option<Box<Credits>>,
-        retry: Option<Box<Retry>>,
         watch: Watch,
     ) -> Self {
         Self {
@@ -120,7 +119,7 @@ impl Core {
             pauses: Pauses::new(spec, ports.len(), class_count),
             credits,
             noise: Noises::of(spec),
-            retry,
+            retry: None,
             counters: Counters::default(),
             digest: Digest::default(),
             done: false,
@@ -129,6 +128,11 @@ impl Core {
             ports,
             watch,
         }
+    }
+
+    /// Gives links their retry, before the run starts.
+    pub(crate) fn set_retry(&mut self, retry: Option<Box<Retry>>) {
+        self.retry = retry;
     }
 
     /// Returns a copy that goes on from here and is recorded in `watch`, with all counters at zero.

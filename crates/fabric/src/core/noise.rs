@@ -1,4 +1,4 @@
-//! Errors of links beside a constant share of lost packets: hits of stretches of the line's time, and scripts.
+//! Errors of links, other than a constant share of lost packets: hits of stretches of the line's time, and scripts.
 
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::rng::{Purpose, Rng};
@@ -15,7 +15,7 @@ pub(crate) enum Fate {
     Poisoned,
     /// Arrives with a wrong checksum.
     Bad,
-    /// Does not arrive.
+    /// Does not arrive at all.
     Gone,
 }
 
@@ -30,7 +30,7 @@ pub(crate) enum Carried {
     Nack,
     /// Other control ordered set of link-level retry.
     Control,
-    /// Credit update.
+    /// Update of a lane's credits.
     Credit,
 }
 
@@ -257,7 +257,7 @@ impl Noises {
             let sources = &mut noises.ends[noises.number[port] as usize - 1].sources;
             let bits_per_ps = spec.links[noise.link].rate.as_bps() as f64 / 1e12;
             // Each source has streams of its own: of its end, and of its place among that end's.
-            let entity = (port.index() as u64) << 16 | 2 * sources.len() as u64;
+            let entity = ((port.index() as u64) << 16) + 2 * sources.len() as u64;
             let streams = [entity, entity + 1].map(|entity| Rng::stream(spec.seed, Purpose::Noise, entity));
             sources.push(Source::new(noise, 1.0 / bits_per_ps, streams));
             noises.have_drawn |= !matches!(noise.kind, NoiseKind::Script(..));

@@ -5,7 +5,8 @@ use crate::core::credits::Credits;
 use crate::core::event::Event;
 use crate::core::packet::{PacketSlab, WIRE_HOPS};
 use crate::core::port::{LinkState, Port, Ports};
-use crate::core::retry::{self, Retry};
+use crate::core::retry;
+use crate::core::retry::state::Retry;
 use crate::host::Hosts;
 use crate::ids::{FlowId, LinkId, PortId, ProfileId};
 use crate::model::{Site, Starts};
@@ -121,7 +122,8 @@ fn build(spec: Arc<RunSpec>, factories: Factories) -> Result<Simulation, BuildEr
     let has_words =
         matches!(spec.nic.recovery, Recovery::Rud(_)) || schemes.iter().any(|scheme| scheme.needs().words);
     let packets = PacketSlab::new(samples, has_words, packets);
-    let core = Core::new(&spec, class_count, queue, ports, packets, credits, retry, watch);
+    let mut core = Core::new(&spec, class_count, queue, ports, packets, credits, watch);
+    core.set_retry(retry);
     let world = World {
         nic: spec.nic,
         quirks: spec.quirks,

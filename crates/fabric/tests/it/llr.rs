@@ -522,7 +522,7 @@ fn add_retry(spec: &mut RunSpec, draws: [u64; 4], all: bool) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(300), ..ProptestConfig::default() })]
 
-    /// Where retry has all links, and never gives up, nothing is lost, overtaken or sent again end to end, whatever the
+    /// Where retry has all links, and never gives up, nothing is lost, overtaken or sent again end to end, with any
     /// errors; under pauses, under credits, and in any number of parts.
     #[test]
     fn nothing_is_lost(

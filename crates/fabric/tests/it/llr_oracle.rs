@@ -4,14 +4,14 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-/// Times in ps.
+/// A link, and what happens on it; times in ps.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
-    /// Rate, in Gbit/s.
+    /// Rate of the link, in Gbit/s.
     pub gbps: u64,
     /// Bytes of a frame, without the 20 of preamble and gap.
     pub frame: u64,
-    /// One-way delay.
+    /// Delay of the cable, one way.
     pub delay: u64,
     /// Distances of control ordered sets, in bytes.
     pub spacing: u64,

@@ -11,7 +11,7 @@ use super::{NodeItem, OrAuto, tables};
 const RETRIES: When = &[&[is_not(".links", &["[]"])]];
 
 tables! {
-    /// Errors of links, beside network.error-rate: wrong bits, bursts of them, or faults by script. Each direction of each
+    /// Errors of links, in addition to network.error-rate: wrong bits, bursts of them, or faults by script. Each direction of each
     /// link has its own stream of random numbers.
     struct LinkError only(&[&[is("fidelity", &["exact"])]]) {
         /// links that have them: a list of tiers of links (`host`, `leaf-spine`) and of links by their nodes

@@ -9,7 +9,7 @@ recorded! {
     /// Abstraction Interface, `SAI_PORT_STAT_LLR_` and the name in capitals
     #[derive(Default, Serialize, Deserialize)]
     pub struct LlrPort = "llr", needs "network.llr" {
-        /// the port
+        /// the port whose link has retry
         port: PortRef,
         /// frames sent, those sent again included
         tx_ok: u64,
@@ -19,21 +19,21 @@ recorded! {
         tx_init_ctl_os: u64,
         /// answers to such requests
         tx_init_echo_ctl_os: u64,
-        /// acknowledgements sent
+        /// acknowledgements that were sent
         tx_ack_ctl_os: u64,
-        /// negative acknowledgements sent
+        /// negative acknowledgements that were sent
         tx_nack_ctl_os: u64,
-        /// requests that came
+        /// requests of the other end that came
         rx_init_ctl_os: u64,
-        /// answers that came
+        /// answers of the other end that came
         rx_init_echo_ctl_os: u64,
-        /// acknowledgements that came
+        /// acknowledgements of the other end that came
         rx_ack_ctl_os: u64,
         /// negative acknowledgements that came
         rx_nack_ctl_os: u64,
         /// acknowledgements of frames that were not sent
         rx_ack_nack_seq_error: u64,
-        /// frames that came with a good checksum, whatever their number
+        /// frames that came with a good checksum and any number
         rx_ok: u64,
         /// frames that came marked as damaged before the link
         rx_poisoned: u64,
@@ -49,13 +49,13 @@ recorded! {
         rx_missing_seq: u64,
         /// frames that had been accepted before
         rx_duplicate_seq: u64,
-        /// frames sent again
+        /// frames that were sent again
         replayed_frames: u64,
-        /// their bytes
+        /// bytes of frames that were sent again
         replayed_bytes: u64,
         /// times at which the port gave up its outstanding frames
         flushes: u64,
-        /// frames given up
+        /// frames that the port gave up
         given_up_frames: u64,
         /// most frames outstanding at a time
         outstanding_max: u64,

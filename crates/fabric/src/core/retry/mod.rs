@@ -12,10 +12,10 @@
 mod counts;
 mod receiver;
 mod sender;
+pub(crate) mod state;
 
 pub use counts::LlrPort;
 
-use paceline_kernel::ids::{Id, List};
 use paceline_kernel::queue::{Entry, EventQueue, LaneId};
 
 use crate::core::Core;
@@ -26,6 +26,7 @@ use crate::core::packet::Packet;
 use crate::core::port::LinkState;
 use crate::core::retry::receiver::{Receiver, Verdict};
 use crate::core::retry::sender::{Expired, Sender, Sending};
+use crate::core::retry::state::End;
 use crate::ids::{PacketId, PortId};
 use crate::world::World;
 use crate::world::classes::LINK_CONTROL;
@@ -65,68 +66,6 @@ impl Control {
             Self::Init | Self::Echo => Carried::Control,
             Self::Again => Carried::Frame,
         }
-    }
-}
-
-/// One end of a link with retry.
-#[derive(Clone, Debug)]
-struct End {
-    limits: LinkRetry,
-    sender: Sender,
-    receiver: Receiver,
-    counts: LlrPort,
-    /// Time of the alarm that is pending, in ps; `u64::MAX` without one.
-    alarm: u64,
-    /// Start of the time for which the port sends no new frames, in ps.
-    held_since: Option<u64>,
-}
-
-/// State of all links with retry.
-#[derive(Clone, Debug)]
-pub(crate) struct Retry {
-    /// Index of each port in `ends`, counted from 1; 0 if its link has no retry.
-    number: List<PortId, u32>,
-    ends: Vec<End>,
-    /// Longest frame of the run, in bytes.
-    longest: u16,
-}
-
-impl Retry {
-    /// Creates the state of a run; `None` if no link has retry.
-    pub(crate) fn of(spec: &RunSpec, longest: u16) -> Option<Box<Self>> {
-        if spec.retries.is_empty() {
-            return None;
-        }
-        let mut number = List::of(2 * spec.links.len(), 0);
-        let mut ends = Vec::new();
-        for &(link, limits) in &spec.retries {
-            for port in [PortId::new(2 * link), PortId::new(2 * link + 1)] {
-                ends.push(End {
-                    limits,
-                    sender: Sender::new(),
-                    receiver: Receiver::new(),
-                    counts: LlrPort::default(),
-                    alarm: u64::MAX,
-                    held_since: None,
-                });
-                number[port] = ends.len() as u32;
-            }
-        }
-        Some(Box::new(Self {
-            number,
-            ends,
-            longest,
-        }))
-    }
-
-    #[inline]
-    fn has(&self, port: PortId) -> bool {
-        self.number[port] != 0
-    }
-
-    #[inline]
-    fn end(&mut self, port: PortId) -> &mut End {
-        &mut self.ends[self.number[port] as usize - 1]
     }
 }
 

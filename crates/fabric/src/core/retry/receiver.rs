@@ -9,7 +9,7 @@ use paceline_run::spec::LinkRetry;
 /// State of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answering {
-    /// Acknowledges what arrives.
+    /// Acknowledges frames that arrive.
     Acks,
     /// Is about to send a negative acknowledgement.
     Nack,
@@ -20,7 +20,7 @@ enum Answering {
 /// What becomes of a frame that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Expected and good.
+    /// Expected, with a good checksum.
     Deliver,
     /// Expected, and damaged before the link.
     DeliverPoisoned,
@@ -32,7 +32,7 @@ pub(super) enum Verdict {
     Bad,
     /// A wrong checksum, behind the expected one.
     BadBehind,
-    /// Did not arrive.
+    /// Did not arrive at all.
     Gone,
 }
 
@@ -93,7 +93,7 @@ impl Receiver {
         super::sender::whole(self.expected, low)
     }
 
-    /// Judges a frame.
+    /// Returns what becomes of a frame.
     pub(super) fn judge(&mut self, number: u64, fate: Fate) -> Verdict {
         let is_expected = number == self.expected;
         match fate {
@@ -185,7 +185,7 @@ impl Receiver {
         (self.expected.wrapping_sub(1) % u64::from(LinkRetry::NUMBERS)) as u32
     }
 
-    /// Begins anew with the sender's next number. Returns the packets that will not come again.
+    /// Starts again at the sender's next number. Returns the packets that will not come again.
     pub(super) fn begin(&mut self, low: u32) -> impl Iterator<Item = PacketId> + use<> {
         self.expected = self.number(low);
         self.acknowledged = self.expected;
