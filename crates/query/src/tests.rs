@@ -18,7 +18,7 @@ fn number(sql: &str) -> f64 {
 /// Runs a 3-to-1 incast with all recorders.
 fn recorded() -> (Resolved, Finished) {
     const SCENARIO: &str = "duration = '200us'\n[topology.star]\nhosts = 4\nrate = '100Gbps'\n[[workload]]\n\
-        incast = { receiver = 1, fan-in = 3, size = '200KB' }\n[network]\nbuffer = '200KB'\n\
+        incast = { receiver = 1, fan-in = 3, size = '200KB' }\n[network]\nbuffer = '200KB'\nllr.links = ['all']\n\
         [cc]\nscheme = 'dcqcn'\n[record]\ntrace = [0]\ntrace-ports = [[0, 1]]\nrtt-samples = true\nrates = '1us'\n\
         flows = '1us'\nports = '1us'\nqueue = '1us'\nlatency = true\n";
     let input = load_text("recorded.toml", SCENARIO, &Overrides::default()).unwrap();

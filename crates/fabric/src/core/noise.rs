@@ -347,10 +347,11 @@ mod tests {
     #[test]
     fn frames_in_a_group_are_lost_together() {
         let bits = 4 * 640 * 8;
-        let (bad, again) = shares(NoiseKind::Hits { bits, hit: 1e-3 }, 840, 1_000_000);
+        let (bad, again) = shares(NoiseKind::Hits { bits, hit: 1e-2 }, 840, 1_000_000);
         // A frame overlaps with 1 + 84 / 2560 groups on average; all but the last of some 31 follow a bad one.
-        let expected = 1e-3 * (1.0 + 84.0 / 2560.0);
-        assert!((bad / expected - 1.0).abs() < 0.1, "{bad}, not {expected}");
+        let expected = 1e-2 * (1.0 + 84.0 / 2560.0);
+        // Of 328 hits.
+        assert!((bad / expected - 1.0).abs() < 0.15, "{bad}, not {expected}");
         assert!(again > 0.95, "only {again} follow each other");
     }
 

@@ -51,9 +51,9 @@ pub enum NoiseKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Numbers {
-    /// First frame.
+    /// First frame that suffers.
     pub first: u64,
-    /// Last frame.
+    /// Last frame that suffers.
     pub last: u64,
 }
 

@@ -11,7 +11,7 @@ use super::node::NodeId;
 pub struct FastCnp {
     /// Packets that are answered.
     pub trigger: NoticeTrigger,
-    /// Switches that answer.
+    /// Switches that answer packets.
     pub switches: Vec<NodeId>,
     /// Time from a notification's departure to the next packet of the flow that a switch answers.
     pub interval: Span,
@@ -41,7 +41,7 @@ pub enum NoticeTrigger {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoticeKey {
-    /// A flow.
+    /// Each flow by itself.
     Flow,
     /// All flows between two hosts in one class.
     Hosts,

@@ -213,6 +213,7 @@ mod tests {
                 | "job"
                 | "network.failure"
                 | "network.link-change"
+                | "network.link-error"
                 | "network.slow-host"
                 | "network.pause-storm"
                 | "network.route" => {

@@ -153,7 +153,7 @@ fn random(cx: &Cx<'_>, written: &mut schema::LinkError, link: &LinkSpec) -> Resu
 
 /// Times and sizes of a link that link-level retry has to fit.
 struct Fit {
-    /// Longest frame.
+    /// Longest frame of the run.
     longest: Bytes,
     /// Time for which a frame is outstanding at most, when nothing is lost.
     outstanding: Span,

@@ -37,9 +37,9 @@ tables! {
         fault: Fault;
         /// first and last frame that the fault strikes, counted from 0 in the order of arrival, [first, last]
         frames: Spanned<(u64, u64)> => "all", only(&[&[is(".fault", &["bad", "gone", "poisoned"])]]);
-        /// start
+        /// start of the errors
         at: Spanned<Time> = "0s";
-        /// end
+        /// end of the errors
         until: Spanned<Time> => "never";
     }
     /// Link-level retry (LLR) of scale-up Ethernet: a port numbers its frames, keeps them until the other end acknowledges

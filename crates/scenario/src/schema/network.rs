@@ -147,7 +147,7 @@ tables! {
         link_change: Vec<Spanned<LinkChange>>;
         /// list of errors of links
         link_error: Vec<Spanned<LinkError>>;
-        /// link-level retry
+        /// retry of frames on links
         llr: Spanned<Llr>;
         /// list of hosts that are slow
         slow_host: Vec<Spanned<SlowHost>>;
