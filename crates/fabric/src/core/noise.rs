@@ -6,7 +6,7 @@ use paceline_run::spec::{Fault, Noise, NoiseKind, Numbers, RunSpec};
 
 use crate::ids::PortId;
 
-/// What becomes of something on a link.
+/// Fate of a frame or ordered set on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fate {
     /// Arrives as it was sent.
@@ -369,7 +369,7 @@ mod tests {
         assert!((again - 0.45).abs() < 0.03, "{again} follow each other");
     }
 
-    /// What is not asked about costs no draws and leaves the rest as likely.
+    /// Idle time costs no draws, and leaves hits as likely.
     #[test]
     fn idle_time_is_skipped() {
         let mut source = source(NoiseKind::Hits { bits: 1, hit: 1e-6 }, 3);

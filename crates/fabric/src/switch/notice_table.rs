@@ -1,4 +1,4 @@
-//! What switches remember of their notifications.
+//! Memory of switches for the flows that they have notified of.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::world::World;
 /// Kind of [`Event::Special`] for a notification that a switch has finished: it leaves by the port `a`.
 pub(crate) const NOTICE: u8 = 23;
 
-/// What a table knows flows by: a flow's number, or its hosts and class.
+/// Name of a flow in a table: its number, or its hosts and class.
 pub(super) type Key = (u32, u32, u8);
 
 /// Time of the next notification of each flow, in ps, in a table of limited size.

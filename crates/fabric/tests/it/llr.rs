@@ -522,7 +522,7 @@ fn add_retry(spec: &mut RunSpec, draws: [u64; 4], all: bool) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(300), ..ProptestConfig::default() })]
 
-    /// Where retry has all links, and never gives up, nothing is lost, overtaken or sent again end to end, with any
+    /// With retry on all links, which never gives up, nothing is lost, overtaken or sent again end to end, with any
     /// errors; under pauses, under credits, and in any number of parts.
     #[test]
     fn nothing_is_lost(
@@ -569,7 +569,7 @@ proptest! {
         same_in_parts(spec, &outcome)?;
     }
 
-    /// Where some links have retry, give up, fail and come back, every flow still ends, and the run is the same in parts.
+    /// With retry on some links, which give up, fail and come back, every flow still ends, and the run is the same in parts.
     #[test]
     fn links_that_give_up_and_fail(case in case(&["none", "dcqcn", "hpcc", "nscc"]), draws in any::<[u64; 4]>()) {
         let mut spec = build(&case);

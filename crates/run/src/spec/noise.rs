@@ -15,7 +15,7 @@ pub struct Noise {
     pub at: Time,
     /// End; `None` if it never ends.
     pub until: Option<Time>,
-    /// What happens to what arrives meanwhile.
+    /// Kind of these errors.
     pub kind: NoiseKind,
 }
 

@@ -23,7 +23,7 @@ pub struct FastCnp {
     pub table: u32,
     /// Size of a notification on the wire.
     pub size: Bytes,
-    /// What counts as a flow.
+    /// Granularity of the table's flows.
     pub key: NoticeKey,
 }
 
@@ -31,13 +31,13 @@ pub struct FastCnp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoticeTrigger {
-    /// Those that its own port marks.
+    /// Packets that its own port marks.
     Queue,
-    /// Those that leave with a mark, of its own port or of a port before.
+    /// Packets that leave with a mark, of its own port or of a port before.
     Mark,
 }
 
-/// What counts as a flow in a switch's table.
+/// Granularity of flows in a switch's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoticeKey {

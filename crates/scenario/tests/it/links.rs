@@ -69,7 +69,7 @@ fn retry_fits_the_link_by_default() {
     assert!(covers >= (retry.bytes.get() + 2 * 4178) as f64, "{covers}");
 }
 
-/// What does not fit is warned of, with what would.
+/// Settings that do not fit are warned of, with what would.
 #[test]
 fn settings_that_do_not_fit() {
     assert!(

@@ -69,7 +69,7 @@ impl Control {
     }
 }
 
-/// What a frame that has arrived brings to the layers above.
+/// Delivery of a frame that has arrived to the layers above.
 pub(crate) enum Brought {
     Nothing,
     /// A packet, and the time for which it has waited for a replay, in ps.

@@ -17,7 +17,7 @@ enum Answering {
     Nacked,
 }
 
-/// What becomes of a frame that has arrived.
+/// Verdict on a frame that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Expected, with a good checksum.

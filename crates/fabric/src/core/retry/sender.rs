@@ -36,7 +36,7 @@ struct Outstanding {
     sent_at: u64,
 }
 
-/// What the end of a timer asks for.
+/// Action that the end of a timer asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expired {
     Nothing,
