@@ -116,8 +116,9 @@ impl Resolved {
             i => format!("decisions-{i}.csv"),
         });
         let name = names.find(|name| !taken(name)).unwrap_or_default();
-        // Inserted after the comment, which has to stay the first line.
-        let start = self.toml.find('\n').map_or(0, |end| end + 1);
+        // Where the key stands when the file is read and written again: after the comment and the format.
+        let start = self.toml.find("\nname = ").or(self.toml.find('\n'));
+        let start = start.map_or(0, |end| end + 1);
         self.toml.insert_str(start, &format!("decisions = \"{name}\"\n"));
         self.files.push((name, decisions.text().into_bytes()));
         self.decisions = Some(Arc::new(decisions));
