@@ -327,17 +327,21 @@ impl Core {
     /// Returns true if the link's noise hits a packet that nothing below brings again.
     fn is_hit(&mut self, world: &World, port: PortId, id: PacketId) -> bool {
         let packet = self.packets.get(id);
-        let (kind, wire, now) = (packet.kind, packet.wire, self.now);
-        match (kind, &mut self.noise) {
-            (_, None) => false,
+        let (kind, wire) = (packet.kind, packet.wire);
+        match kind {
             // As with corrupted packets: pauses without timers need frames that arrive.
-            (PacketKind::Pause | PacketKind::Resume, _) => false,
-            (PacketKind::Credit, Some(noise)) => {
-                let sent = now.saturating_sub(world.profiles[self.ports[port].profile].delay);
-                noise.loses(port, sent, Carried::Credit)
-            }
+            PacketKind::Pause | PacketKind::Resume => false,
+            PacketKind::Credit => self.is_control_lost(world, port, Carried::Credit),
             _ => self.noise_of(world, port, wire) > Fate::Good,
         }
+    }
+
+    /// Returns true if the link's noise loses control that would have arrived now.
+    pub(super) fn is_control_lost(&mut self, world: &World, port: PortId, what: Carried) -> bool {
+        let sent = self
+            .now
+            .saturating_sub(world.profiles[self.ports[port].profile].delay);
+        (self.noise.as_mut()).is_some_and(|noise| noise.loses(port, sent, what))
     }
 
     /// Returns what the link's noise makes of a frame of `wire` bytes that has arrived now.

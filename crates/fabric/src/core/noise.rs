@@ -19,11 +19,9 @@ pub(crate) enum Fate {
     Gone,
 }
 
-/// Kinds of what a link carries, as faults tell them apart.
+/// Kinds of control on a link, as faults tell them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carried {
-    /// Frame of the layers above.
-    Frame,
     /// Acknowledgement of link-level retry.
     Ack,
     /// Negative acknowledgement of link-level retry.

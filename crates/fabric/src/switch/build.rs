@@ -48,23 +48,15 @@ impl Switches {
         let watchdog = Watchdog::of(spec, ports, classes.count());
         let hears_arrivals =
             assists.arrivals || ties.is_some() || !spec.reconvergence.is_zero() || watchdog.is_some();
-        let mut number = 0;
-        let numbers: List<NodeId, SwitchId> = (spec.nodes.iter())
-            .map(|kind| {
-                number += u32::from(*kind == NodeKind::Switch);
-                SwitchId(number.saturating_sub(1))
-            })
-            .collect();
-        let notices = Notices::new(spec.switch.fast_cnp.as_ref(), number as usize, |node| {
-            numbers[node]
-        });
+        let buffers = buffers(spec, ports, profiles);
+        let notices = Notices::new(spec.switch.fast_cnp.as_ref(), ports, buffers.len());
         let answers = notices.as_ref().is_some_and(|notices| notices.sees_marks());
         let straight = rules.alike && pint.is_none() && !traced && !answers;
         let marks = profiles.iter().any(|profile| profile.red.is_on());
         let marking = if marks { ports.len() } else { 0 };
         Self {
             rules,
-            buffers: buffers(spec, ports, profiles),
+            buffers,
             spreading: Spreading::new(spec),
             telemetry: Telemetry::new(int, multi, pint),
             straight,

@@ -1,12 +1,13 @@
 //! Memory of switches for the flows that they have notified of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use paceline_kernel::ids::List;
 use paceline_run::spec::{FastCnp, NodeId, NoticeKey, NoticeTrigger};
 
 use crate::core::Core;
 use crate::core::packet::Packet;
+use crate::core::port::Ports;
 use crate::ids::SwitchId;
 use crate::world::World;
 
@@ -52,15 +53,14 @@ pub(super) struct Notices {
 }
 
 impl Notices {
-    /// Creates the notifications of a run; `None` if it has none. `of` returns the number of a switch.
-    pub(super) fn new(
-        spec: Option<&FastCnp>,
-        switches: usize,
-        of: impl Fn(NodeId) -> SwitchId,
-    ) -> Option<Box<Self>> {
+    /// Creates the notifications of a run; `None` if it has none.
+    pub(super) fn new(spec: Option<&FastCnp>, ports: &Ports, switches: usize) -> Option<Box<Self>> {
         let spec = spec?.clone();
+        let named: BTreeSet<NodeId> = spec.switches.iter().copied().collect();
         let mut notify = List::of(switches, false);
-        spec.switches.iter().for_each(|&node| notify[of(node)] = true);
+        for port in ports.iter().filter(|port| !port.is_host) {
+            notify[port.switch()] = named.contains(&port.node);
+        }
         Some(Box::new(Self {
             spec,
             notify,

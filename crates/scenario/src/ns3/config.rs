@@ -53,7 +53,7 @@ pub(crate) fn scenario(
     {
         config.distinguish_by(topology::Header::of(&source));
         if topology::has_loops(&source) {
-            config.has_loops();
+            config.distinguish_by_loops();
         }
     }
     for key in ["TOPOLOGY_FILE", "FLOW_FILE"] {

@@ -219,8 +219,8 @@ impl Reader<'_> {
     /// Applies what THEMIS' switches do otherwise, as published: its border switches, nodes 48 and 49, notify senders.
     fn themis(&self, network: &mut schema::Network) {
         // Here the key reaches switches, too.
-        let class = (!self.config.flag("ACK_HIGH_PRIO", false)).then_some(None);
-        network.ack_class = self.at("ACK_HIGH_PRIO", AckClass(class.unwrap_or(Some(0))));
+        let class = self.config.flag("ACK_HIGH_PRIO", false).then_some(0);
+        network.ack_class = self.at("ACK_HIGH_PRIO", AckClass(class));
         network.fast_cnp = Some(schema::FastCnp {
             trigger: self.at("TOPOLOGY_FILE", schema::NoticeKind::Mark),
             switches: self.at("TOPOLOGY_FILE", vec!["48".into(), "49".into()]),

@@ -63,11 +63,10 @@ impl Keys {
     }
 
     fn of_format(format: InputFormat) -> &'static Self {
-        let found = lists::ALL.iter().find(|keys| keys.format == format);
-        match format {
-            InputFormat::Themis => &lists::THEMIS,
-            _ => found.unwrap_or(&lists::DATACENTER),
-        }
+        let mut known = lists::ALL.iter().chain([&lists::THEMIS]);
+        known
+            .find(|keys| keys.format == format)
+            .unwrap_or(&lists::DATACENTER)
     }
 
     /// Counts the distinct words of a text that are keys of this program.
@@ -251,7 +250,7 @@ impl Config {
     }
 
     /// Switches to the program whose topologies have links from nodes to themselves.
-    pub(super) fn has_loops(&mut self) {
+    pub(super) fn distinguish_by_loops(&mut self) {
         if self.keys.format == InputFormat::Ns3Hpcc {
             self.keys = &lists::THEMIS;
         }

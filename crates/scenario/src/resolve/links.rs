@@ -29,18 +29,21 @@ fn named(
         }
         let links = tiers.links(name, &cx.names);
         if links.is_empty() {
-            let names = tiers.names().iter().map(String::as_str).chain(["all"]);
-            let message = format!("this network has neither a tier of links nor a link `{name}`");
-            return Err(Problem::new(message)
-                .at(&cx.texts.of_value(list))
-                .label(suggestion(name, names))
-                .help("a link is named by its two nodes, such as `3-17` or `leaf 1-spine 3`"));
+            return Err(no_link(name, tiers).at(&cx.texts.of_value(list)));
         }
         found.extend(links);
     }
     found.sort_unstable();
     found.dedup();
     Ok(found)
+}
+
+/// Returns the problem of a name that no link has.
+pub(super) fn no_link(name: &str, tiers: &LinkTiers) -> Problem {
+    let names = tiers.names().iter().map(String::as_str);
+    let message = format!("this network has neither a tier of links nor a link `{name}`");
+    let problem = Problem::new(message).label(suggestion(name, names));
+    problem.help("a link is named by its two nodes, such as `3-17` or `leaf 1-spine 3`")
 }
 
 /// Returns the codewords that a link of this rate interleaves.
@@ -152,13 +155,13 @@ fn random(cx: &Cx<'_>, written: &mut schema::LinkError, link: &LinkSpec) -> Resu
 }
 
 /// Times and sizes of a link that link-level retry has to fit.
+#[derive(Clone, Copy)]
 struct Fit {
-    /// Longest frame of the run.
-    longest: Bytes,
     /// Time for which a frame is outstanding at most, when nothing is lost.
     outstanding: Span,
-    /// Bytes that are outstanding at the full rate.
+    /// Bytes that are outstanding at the full rate, and frames of the longest size.
     bytes: Bytes,
+    frames: u64,
 }
 
 impl Fit {
@@ -168,9 +171,9 @@ impl Fit {
         let control = spacing + Bytes::new(u64::from(LinkRetry::CONTROL));
         let outstanding = frame + link.delay * 2 + link.rate.time_to_send(control);
         Self {
-            longest,
             outstanding,
             bytes: link.rate.bytes_in(outstanding) + longest,
+            frames: outstanding.as_ps().div_ceil(frame.as_ps().max(1)),
         }
     }
 }
@@ -259,26 +262,23 @@ pub(super) fn retry(
             nack_again,
             reinit,
         };
-        if retry.bytes < fit.longest {
+        if retry.bytes < longest {
             let message = format!(
                 "the replay buffer of {} does not hold a packet of {}",
-                retry.bytes, fit.longest
+                retry.bytes, longest
             );
             return Err(Problem::new(message).at(&cx.texts.of_value(&bytes)));
         }
-        let by_frames = fit.longest.get() * u64::from(retry.frames);
         let faults = [
             retry.timer < fit.outstanding,
             retry.bytes < fit.bytes,
-            by_frames < fit.bytes.get(),
+            u64::from(retry.frames) < fit.frames,
         ];
         run.retries.push((link, retry));
         for (worst, is_wrong) in worst.iter_mut().zip(faults) {
             let is_worse = worst.as_ref().is_none_or(|(_, known)| known.bytes < fit.bytes);
             if is_wrong && is_worse {
-                let fit = Fit { ..fit };
                 *worst = Some((link, fit));
-                break;
             }
         }
     }
@@ -298,8 +298,10 @@ pub(super) fn retry(
         cx.warn(WarningKind::CreditRate, &cx.texts.of_value(&bytes), text);
     }
     if let Some((link, fit)) = by_frames {
-        let least = fit.bytes.get().div_ceil(fit.longest.get());
-        let text = format!("link {link} needs {least} outstanding frames for its full rate");
+        let text = format!(
+            "link {link} needs {} outstanding frames for its full rate",
+            fit.frames
+        );
         cx.warn(WarningKind::CreditRate, &cx.texts.of_value(&frames), text);
     }
     cover(cx, n, run);

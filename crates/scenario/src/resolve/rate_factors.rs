@@ -3,11 +3,12 @@
 use paceline_kernel::sorted::SortedMap;
 use toml::Spanned;
 
-use crate::diagnostics::{Problem, suggestion};
+use crate::diagnostics::Problem;
 use crate::link_tiers::multiply_rates;
 use crate::topology::Net;
 
 use super::Cx;
+use super::links::no_link;
 
 /// Multiplies the rates of links by their factors.
 pub(super) fn apply(
@@ -29,15 +30,8 @@ pub(super) fn apply(
     let factors = written
         .iter()
         .map(|(name, factor)| (name.as_str(), *factor.get_ref()));
-    multiply_rates(&mut net.topology, factors).map_err(|(name, tiers)| {
-        let names = tiers.names().iter().map(String::as_str);
-        Problem::new(format!(
-            "this network has neither a tier of links nor a link `{name}`"
-        ))
-        .at(&cx.texts.of_value(&written[name]))
-        .label(suggestion(name, names))
-        .help("a link is named by its two nodes, such as `3-17` or `leaf 1-spine 3`")
-    })?;
+    multiply_rates(&mut net.topology, factors)
+        .map_err(|(name, tiers)| no_link(name, &tiers).at(&cx.texts.of_value(&written[name])))?;
     net.has_rate_factors = !written.is_empty();
     Ok(())
 }

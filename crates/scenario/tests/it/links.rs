@@ -77,11 +77,11 @@ fn settings_that_do_not_fit() {
             .contains("a frame is outstanding for up to 412.54ns on link")
     );
     assert!(told(&["network.llr.outstanding-bytes=20KB"]).contains("45.432KB would do"));
-    assert!(told(&["network.llr.outstanding-frames=9"]).contains("needs 11 outstanding frames"));
+    assert!(told(&["network.llr.outstanding-frames=9"]).contains("needs 10 outstanding frames"));
     assert!(told(&["network.headroom.fixed=10KB"]).contains("headroom lacks"));
     let at_500_m = told(&["topology.leaf-spine.delay=2650ns", "network.llr.replay-timer=5us"]);
     assert!(at_500_m.contains("5362.54ns"), "{at_500_m}");
-    assert_eq!(told(&["network.llr.outstanding-frames=11"]), "");
+    assert_eq!(told(&["network.llr.outstanding-frames=10"]), "");
 }
 
 #[test]
