@@ -50,7 +50,7 @@ const MECHANISMS: &[Mechanism] = &[
     },
     Mechanism {
         name: "credits",
-        also: &["credit", "cbfc", "infiniband", "virtual-lanes"],
+        also: &["credit", "infiniband", "virtual-lanes"],
         about: "Credit-based flow control (InfiniBand, CBFC). A port sends a packet only if it has credits for \
                 it. The other end of the link sends credits per lane, in flow-control packets. Nothing is lost, \
                 and no port is paused. Switches queue packets at their inputs. A port without credits is not \
@@ -62,6 +62,34 @@ const MECHANISMS: &[Mechanism] = &[
                 them. The published model of RRCC's author is a fidelity of its own: see `parity.ib-omnet`.",
         example: "paceline run incast-16 --set network.flow-control=credits --set network.credit.buffer=64KB",
         keys: &[("network", &["flow-control"]), ("network.credit", &[])],
+    },
+    Mechanism {
+        name: "cbfc",
+        also: &["cf-update", "cc-update"],
+        about: "Credit-based flow control of scale-up Ethernet (UE 1.0, SAI). Both ends of a link count credits, \
+                lane by lane, in cyclic counters: consumed and freed. Receivers say what they have freed in CF_Updates, \
+                control ordered sets that are put even within a frame. Senders say what they have consumed in CC_Updates, \
+                frames of their own, so that the credits of lost frames come back. A port reaches its full rate if its \
+                buffer holds what is sent until a credit is back, cf-min included: `buffer = \"auto\"`. Link-level retry \
+                lies below and takes no credits. Table `cbfc` has the counters.",
+        example: "paceline run incast-16 --set network.flow-control=credits --set network.credit.binding=cbfc",
+        keys: &[
+            ("network", &["flow-control"]),
+            (
+                "network.credit",
+                &[
+                    "binding",
+                    "buffer",
+                    "unit",
+                    "packet-overhead",
+                    "cf-min",
+                    "cf-max",
+                    "cc-timer",
+                    "phase",
+                    "scope",
+                ],
+            ),
+        ],
     },
     Mechanism {
         name: "ecn",

@@ -37,6 +37,7 @@ pub use run::team::{Exchange, ThreadRanks, gather};
 pub use run::windows::WindowCounts;
 /// Recorders of events at ports.
 pub mod probes {
+    pub use crate::core::credits::CbfcLane;
     pub use crate::core::lost::Lost;
     pub use crate::core::retry::LlrPort;
     pub use crate::watch::TABLES;

@@ -80,6 +80,7 @@ fn a_folder_answers_the_same() {
         let some = !expected.rows.is_empty();
         let rare = [
             "blame",
+            "cbfc",
             "collectives",
             "critical_path",
             "deadlock",

@@ -420,6 +420,9 @@ pub struct RunSpec {
     pub schemes: Vec<SchemeSpec>,
     /// Labels to which flows refer.
     pub labels: Vec<String>,
+    /// Labels, by index, whose flows keep to one path, chosen by hash, under any load balancing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub one_path: Vec<u16>,
     /// Flows, in order of start.
     pub flows: Vec<FlowSpec>,
     /// Stream of flows: then `flows` is empty, and there are no dependencies.
@@ -474,6 +477,7 @@ impl Default for RunSpec {
             int_multi: 1,
             schemes: Vec::new(),
             labels: Vec::new(),
+            one_path: Vec::new(),
             flows: Vec::new(),
             arrivals: None,
             programs: Vec::new(),

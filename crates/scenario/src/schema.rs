@@ -65,7 +65,7 @@ pub(crate) use scheduling::SchedulingKind;
 pub(crate) use topology::*;
 pub use values::{Ack, AckClass, FlowControlKind, OrAuto, OrEvery, OrOff};
 pub(crate) use values::{
-    AdaptivePer, AssistKind, AssistPortsKind, Balancing, Buffer, ExitKind, Headroom, PfcModeKind, PortBins,
+    AdaptivePer, AssistKind, AssistPortsKind, AutoTime, Balancing, Buffer, ExitKind, Headroom, PfcModeKind,
     Ratio,
 };
 pub(crate) use workload::*;

@@ -1,6 +1,7 @@
 //! Transmissions, arrivals and losses on links, and pause frames.
 
 use crate::core::Core;
+use crate::core::credits::COUNTS;
 use crate::core::event::{Event, Ties};
 use crate::core::lost::Lost;
 use crate::core::noise::{Carried, Fate};
@@ -327,10 +328,11 @@ impl Core {
     /// Returns true if the link's noise hits a packet that nothing below brings again.
     fn is_hit(&mut self, world: &World, port: PortId, id: PacketId) -> bool {
         let packet = self.packets.get(id);
-        let (kind, wire) = (packet.kind, packet.wire);
+        let (kind, wire, tag) = (packet.kind, packet.wire, packet.tag);
         match kind {
             // As with corrupted packets: pauses without timers need frames that arrive.
             PacketKind::Pause | PacketKind::Resume => false,
+            PacketKind::Credit if tag == COUNTS => self.is_control_lost(world, port, Carried::Count),
             PacketKind::Credit => self.is_control_lost(world, port, Carried::Credit),
             _ => self.noise_of(world, port, wire) > Fate::Good,
         }

@@ -10,6 +10,8 @@ pub(crate) mod flows;
 pub(crate) mod link;
 pub(crate) mod lost;
 pub(crate) mod noise;
+pub(crate) mod order;
+mod ordered_sets;
 pub(crate) mod packet;
 pub(crate) mod parts;
 pub(crate) mod paths;

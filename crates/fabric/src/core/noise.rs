@@ -2,7 +2,7 @@
 
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::rng::{Purpose, Rng};
-use paceline_run::spec::{Fault, Noise, NoiseKind, Numbers, RunSpec};
+use paceline_run::spec::{Cbfc, Fault, Noise, NoiseKind, Numbers, RunSpec};
 
 use crate::ids::PortId;
 
@@ -30,10 +30,13 @@ pub(crate) enum Carried {
     Control,
     /// Update of a lane's credits.
     Credit,
+    /// Frame that counts what was sent on credit.
+    Count,
 }
 
-/// Bits of a control ordered set.
+/// Bits of a control ordered set, and of a frame of counts with its preamble.
 const CONTROL_BITS: f64 = 64.0;
+const COUNT_BITS: f64 = 8.0 * (Cbfc::CC_UPDATE + 8) as f64;
 
 /// Hits of consecutive stretches of a line's time, each independent of the others. Only the next hit is known, so that
 /// the time that nobody asks about costs nothing.
@@ -158,7 +161,7 @@ impl Source {
                     Fault::Bad => Fate::Bad,
                     Fault::Gone | Fault::Dark => Fate::Gone,
                     Fault::Poisoned => Fate::Poisoned,
-                    Fault::Acks | Fault::Nacks | Fault::Credits => Fate::Good,
+                    Fault::Acks | Fault::Nacks | Fault::Credits | Fault::Counts => Fate::Good,
                 }
             }
             State::Hits(hits) => bad_if(hits.strike(&mut self.rng, first, last)),
@@ -190,7 +193,7 @@ impl Source {
         }
     }
 
-    /// Returns true if a control ordered set that was sent until `at` is lost.
+    /// Returns true if control that was sent until `at` is lost.
     fn loses(&mut self, at: u64, what: Carried) -> bool {
         if at < self.from || at >= self.until {
             return false;
@@ -201,6 +204,7 @@ impl Source {
                     Fault::Acks => what == Carried::Ack,
                     Fault::Nacks => what == Carried::Nack,
                     Fault::Credits => what == Carried::Credit,
+                    Fault::Counts => what == Carried::Count,
                     Fault::Dark => numbers.is_none(),
                     Fault::Bad | Fault::Gone | Fault::Poisoned => false,
                 };
@@ -209,7 +213,12 @@ impl Source {
             State::Bursts { now, .. } => now,
         };
         // Drawn by itself, since it lies within a frame that may not have been looked at yet.
-        let stretches = 1.0 + (CONTROL_BITS - 1.0) / self.bits;
+        let bits = if what == Carried::Count {
+            COUNT_BITS
+        } else {
+            CONTROL_BITS
+        };
+        let stretches = 1.0 + (bits - 1.0) / self.bits;
         let lost = -libm::expm1(hit.log_miss * stretches);
         hit.hit > 0.0 && self.control.next_f64() < lost
     }
@@ -288,7 +297,7 @@ impl Noises {
         fates.fold(Fate::Good, Ord::max)
     }
 
-    /// Returns true if a control ordered set that arrives at `port` and was sent until `at` is lost.
+    /// Returns true if control that arrives at `port` and was sent until `at` is lost.
     pub(crate) fn loses(&mut self, port: PortId, at: u64, what: Carried) -> bool {
         let Some(end) = self.at(port) else { return false };
         let lost = end.sources.iter_mut().map(|source| source.loses(at, what));

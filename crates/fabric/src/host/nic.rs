@@ -2,7 +2,7 @@
 
 use paceline_congestion::{CongestionControl, Ctx, Expiry, Outgoing, SentInfo, TimerEvent, TimerSlot};
 use paceline_kernel::queue::LaneId;
-use paceline_kernel::{BitRate, Bytes, Time};
+use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::core::Core;
 use crate::core::cx::Cx;
@@ -104,6 +104,19 @@ impl Hosts {
         let gap = gap_after(qp.pacing.last_wire, qp.pacing.rate, rounding);
         qp.pacing.next_avail = (qp.pacing.next_avail + gap).saturating_sub(qp.pacing.gap);
         qp.pacing.gap = gap;
+    }
+
+    /// Keeps the queue pair of a notification from sending for a while.
+    #[cold]
+    pub(super) fn keep_silent(&mut self, cx: &mut Cx<'_>, id: PacketId, silence: Span) {
+        let slot = cx.core.packets.get(id).qp;
+        if cx.core.watch.accounts_alone() {
+            cx.core.settle(&self.qps[slot]);
+        }
+        let until = cx.core.now() + silence.as_ps();
+        let pacing = &mut self.qps[slot].pacing;
+        pacing.next_avail = pacing.next_avail.max(until);
+        self.scheduler.update(cx.core, slot, &self.qps);
     }
 
     /// Moves the NIC's wake-up forward if the queue pair's next packet may leave earlier.

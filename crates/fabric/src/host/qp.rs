@@ -356,6 +356,7 @@ impl Qp {
         };
         if let Some(entropy) = &cx.world.spec.entropy
             && !cx.world.routing.is_fixed(described.dst)
+            && !cx.world.keeps_to_path(described.label)
         {
             qp.ways = Some(Box::new(Ways::choosing(
                 cx.world,

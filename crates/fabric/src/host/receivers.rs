@@ -173,7 +173,10 @@ impl Receivers {
         if let Some(entropy) = &cx.world.spec.entropy {
             let flow = cx.world.flow(cx.core, flow);
             // Fixed next hops leave packets no choice.
-            if !cx.world.routing.is_fixed(flow.src) && !cx.world.routing.is_fixed(flow.dst) {
+            let is_fixed = [flow.src, flow.dst]
+                .iter()
+                .any(|&host| cx.world.routing.is_fixed(host));
+            if !is_fixed && !cx.world.keeps_to_path(flow.label) {
                 receiver.ways = Some(Box::new(Ways::answering(cx.world, &flow, entropy)));
             }
         }

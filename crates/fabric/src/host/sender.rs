@@ -10,6 +10,7 @@ use super::cnp::read_cnp;
 use super::recovery::Acknowledged;
 use crate::core::Core;
 use crate::core::cx::Cx;
+use crate::core::order::read_order;
 use crate::core::packet::{Packet, WIRE_HOPS};
 use crate::ids::{PacketId, ProfileId, QpId};
 use crate::traffic::Traffic;
@@ -30,7 +31,15 @@ fn trimmed_at(answer: &Packet) -> Option<TrimmedAt> {
 
 impl Hosts {
     pub(super) fn receive_cnp(&mut self, cx: &mut Cx<'_>, id: PacketId) {
-        let cnp = read_cnp(cx.core.packets.get(id));
+        let packet = cx.core.packets.get(id);
+        let (cnp, (silence, is_shown)) = (read_cnp(packet), read_order(packet));
+        if silence > Span::ZERO && self.is_current(cx.world, cx.core, id) {
+            self.keep_silent(cx, id, silence);
+        }
+        if !is_shown {
+            cx.core.counters.notifications += 1;
+            return cx.core.packets.remove(id);
+        }
         self.receive_notification(cx, id, |scheme, ctx| scheme.on_cnp(ctx, &cnp));
     }
 

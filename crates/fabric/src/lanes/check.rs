@@ -2,7 +2,9 @@
 
 use paceline_congestion::registry::ActiveScheme;
 
-use paceline_run::spec::{Binding, Blame, FlowControl, Forwarding, LaneSpec, MOST_LANES, Quirks, RunSpec};
+use paceline_run::spec::{
+    Binding, Blame, Cbfc, FlowControl, Forwarding, LaneSpec, MOST_LANES, Quirks, RunSpec, Scope,
+};
 
 /// Largest number of a switch's inputs: a bit each in an output's mask.
 pub(super) const MOST_PORTS: usize = 64;
@@ -68,9 +70,12 @@ fn check_units(lanes: &LaneSpec) -> Result<(), String> {
             "a message's first packet has {size} more: expected at most 65000B"
         ));
     }
-    let (Binding::Ib { period, .. } | Binding::Cbfc { period, .. }) = lanes.binding;
+    let (Binding::Ib { period, .. } | Binding::Cbfc(Cbfc { cc_timer: period, .. })) = lanes.binding;
     if period.as_ps() == 0 {
         return Err("the period of flow-control packets is zero".into());
+    }
+    if let Some(cbfc) = lanes.binding.cbfc() {
+        check_updates(lanes, cbfc)?;
     }
     match lanes.forwarding {
         Forwarding::CutThrough { header } if !(1..=65_000).contains(&header.get()) => Err(format!(
@@ -78,6 +83,21 @@ fn check_units(lanes: &LaneSpec) -> Result<(), String> {
         )),
         _ => Ok(()),
     }
+}
+
+fn check_updates(lanes: &LaneSpec, cbfc: &Cbfc) -> Result<(), String> {
+    let (least, most) = (cbfc.cf_min, cbfc.cf_max);
+    // Two updates at once would have no order.
+    if least.get() < u64::from(Cbfc::CF_UPDATE) || most < least {
+        return Err(format!(
+            "CF_Updates at least {least} and at most {most} apart: expected {}B at least, and no more than the other",
+            Cbfc::CF_UPDATE
+        ));
+    }
+    if cbfc.scope == Scope::Port && lanes.buffers.iter().any(|&buffer| buffer != lanes.buffers[0]) {
+        return Err("lanes that share a buffer have sizes of their own".into());
+    }
+    Ok(())
 }
 
 /// Checks that all lanes that packets use exist, and are served.

@@ -179,7 +179,7 @@ impl LaneSwitches {
     /// Frees a packet's buffer space, and has the credit announced when due.
     fn free(&mut self, net: &mut Net<'_, '_>, ingress: PortId, class: u8, wire: u16) {
         if class > STRICT {
-            net.cx.core.give_room(ingress, class, wire);
+            net.cx.core.give_room(net.cx.world, ingress, class, wire);
             // The announcement is a packet, which leaves through the port where the freed packet came in.
             self.try_send(net, ingress);
         }

@@ -277,7 +277,7 @@ impl Simulation {
             }
             match &drained {
                 // Hosts always take what arrives.
-                None => p.is_host || self.core.could_send(port, class, held[(peer, class)]),
+                None => p.is_host || self.core.could_send(port, class, &held),
                 Some(_) if p.asked & 1 << class == 0 => true,
                 Some(_) if p.is_host => !self.storms_for_ever(p.node, class),
                 Some(drained) => drained.may_resume(&self.world, peer, p, class),

@@ -54,7 +54,7 @@ impl Simulation {
             if up {
                 self.resume_storms(port);
                 if self.world.spec.lanes.is_some() {
-                    self.core.renew_credits(port);
+                    self.core.renew_credits(&self.world, port);
                 }
             } else {
                 self.take_down(port);
@@ -162,9 +162,8 @@ impl Simulation {
             return self.hosts.lose_path(slot);
         };
         let spec = self.world.flow(&self.core, flow);
-        let (src, dst) = (spec.src, spec.dst);
-        self.find_first_path(dst);
-        let (route, epoch) = self.data_route(&paths, [src, dst], true);
+        self.find_first_path(spec.dst);
+        let (route, epoch) = self.data_route(&paths, &spec, true);
         let before = self.hosts.qp(slot);
         let mut info = self.path_info(flow, &paths.forward, before.data_header());
         let mut finds_ideal = false;

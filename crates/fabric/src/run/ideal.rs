@@ -143,12 +143,12 @@ impl Wire<u16> {
 impl Simulation {
     /// Returns the completion time of `flow` alone, with the paths of its data and ACKs at its start.
     pub(super) fn ideal_fct(&mut self, flow: FlowId, forward: &[PortId], back: &[PortId]) -> Span {
-        let (size, dst) = {
+        let (size, to) = {
             let spec = self.world.flow(&self.core, flow);
-            (spec.size.get(), spec.dst)
+            (spec.size.get(), (spec.dst, spec.label))
         };
-        let one_way =
-            self.world.spec.entropy.is_none() && !self.switches.is_spread(&self.world, forward, dst);
+        let one_way = !self.switches.is_spread(&self.world, forward, to);
+        let one_way = one_way && (self.world.spec.entropy.is_none() || self.world.keeps_to_path(to.1));
         let is_kept = one_way && !self.world.quirks.ideal_by_formula;
         let key = Key::of(&self.world, size, forward, back).filter(|_| is_kept);
         if let Some(ideal) = key.and_then(|key| self.ideals.get(&key)) {
@@ -187,8 +187,9 @@ impl Simulation {
             full: packets - 1,
             ..Train::default()
         };
-        let dst = self.world.flow(&self.core, flow).dst;
-        let arrived = match self.switches.stages(&self.world, &self.core, forward, dst) {
+        let spec = self.world.flow(&self.core, flow);
+        let to = (spec.dst, spec.label);
+        let arrived = match self.switches.stages(&self.world, &self.core, forward, to) {
             // A bound: the first of several packets counts as full.
             Some(stages) => self.meet(&train, wire, forward, &stages),
             None => {
@@ -198,8 +199,7 @@ impl Simulation {
                 self.follow(train, wire, forward)
             }
         };
-        let src = self.world.flow(&self.core, flow).src;
-        Span::from_ps(self.come_back(arrived, wire, back, src))
+        Span::from_ps(self.come_back(arrived, wire, back, (spec.src, spec.label)))
     }
 
     /// Returns true if the packets, of at most `wire` bytes, would outlast any run at one of these ports or at a host.
@@ -238,7 +238,7 @@ impl Simulation {
 
     /// Returns the time, in ps, at which the last acknowledgement is back at the sender, for packets that arrive at its
     /// receiver.
-    fn come_back(&self, mut train: Train, wire: Wire<u16>, back: &[PortId], src: NodeId) -> u64 {
+    fn come_back(&self, mut train: Train, wire: Wire<u16>, back: &[PortId], to: (NodeId, u16)) -> u64 {
         let nic = &self.world.nic;
         if let Some(model) = nic.endpoint {
             train.serve(wire.map(|wire| model.service(wire)));
@@ -251,8 +251,8 @@ impl Simulation {
             full: ack,
             last: ack,
         };
-        let many_ways = self.world.spec.entropy.is_some();
-        let stages = many_ways.then(|| self.switches.stages(&self.world, &self.core, back, src));
+        let many_ways = self.world.spec.entropy.is_some() && !self.world.keeps_to_path(to.1);
+        let stages = many_ways.then(|| self.switches.stages(&self.world, &self.core, back, to));
         match stages.flatten() {
             Some(stages) => self.meet(&train, acks, back, &stages).last,
             None => self.follow(train, acks, back).last,
@@ -383,7 +383,10 @@ impl Simulation {
     /// full packet and its headers once more. Neither is a lower bound.
     fn formula_fct(&self, flow: FlowId, forward: &[PortId]) -> Span {
         let packet = &self.world.packet;
-        let size = self.world.flow(&self.core, flow).size.get();
+        let (size, label) = {
+            let spec = self.world.flow(&self.core, flow);
+            (spec.size.get(), spec.label)
+        };
         let per_link = self.kind.formula_packet(packet);
         let ends = self.hosts_of(forward);
         let (rtt, bps) = self.world.first_paths.round_trip(ends).unwrap_or_else(|| {
@@ -394,7 +397,7 @@ impl Simulation {
         let bps = self.world.first_paths.rate_now(ends).unwrap_or(bps);
         let bps = self
             .switches
-            .rate_of_all_ways(&self.world, &self.core, forward)
+            .rate_of_all_ways(&self.world, &self.core, forward, label)
             .unwrap_or(bps);
         let packets = size.div_ceil(packet.mtu.get()).max(1);
         let wire = (packet.mtu.get() + packet.data_header.get()) as u16;

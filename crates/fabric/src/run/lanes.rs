@@ -1,6 +1,6 @@
 //! Networks under credits: events at the ports of switches and hosts.
 
-use crate::core::credits::{READY, TELL};
+use crate::core::credits::{FREED, READY, TELL};
 use crate::core::event::Event;
 use crate::ids::{PacketId, PortId};
 use crate::lanes::{self, LaneSwitches};
@@ -54,8 +54,12 @@ impl Net<'_> {
             }
             Event::TxDone { port } => self.with_lanes(|net| lanes.sent(net, port)),
             Event::Special { kind: TELL, a, b } => {
-                self.cx.core.notify_credits(PortId(a), b);
+                self.cx.core.notify_credits(self.cx.world, PortId(a), b);
                 self.try_send(lanes, PortId(a));
+            }
+            Event::Special { kind: FREED, a, b } => {
+                let came = self.cx.core.hear_freed(self.cx.world, PortId(a), PacketId(b));
+                self.credit_came(lanes, PortId(a), came);
             }
             Event::Special { kind: READY, a, b } => {
                 self.with_lanes(|net| lanes.may_leave(net, PortId(a), PacketId(b)));
@@ -69,10 +73,8 @@ impl Net<'_> {
         let (kind, class, wire) = (packet.kind, packet.class, packet.wire);
         if kind == PacketKind::Credit {
             // Handled at the port: a flow-control packet has no sender's queue pair.
-            if self.cx.core.hear_credits(port, id) {
-                self.credit_came(lanes, port, class);
-            }
-            return;
+            let came = self.cx.core.hear_credits(self.cx.world, port, id);
+            return self.credit_came(lanes, port, came);
         }
         if !self.cx.core.ports[port].is_host {
             return self.with_lanes(|net| lanes.receive(net, port, id));
@@ -80,17 +82,28 @@ impl Net<'_> {
         if class > STRICT {
             // Hosts take packets as they arrive, so the space is free at once and the credit goes back.
             self.cx.core.take_room(port, class, wire);
-            self.cx.core.give_room(port, class, wire);
+            self.cx.core.give_room(self.cx.world, port, class, wire);
         }
         self.receive(port, id);
         self.hosts.try_send(&mut self.cx, port);
     }
 
-    /// Resumes a lane whose packet lacked credit.
-    fn credit_came(&mut self, lanes: &mut LaneSwitches, port: PortId, class: u8) {
-        self.hosts.settle_port(self.cx.core, port, class, false);
-        self.cx.core.resume(port, class);
-        self.switches.pause_ended(&self.cx, port, class);
-        self.try_send(lanes, port);
+    /// Resumes those lanes, a class bit each, whose packets lacked credit and have it now.
+    fn credit_came(&mut self, lanes: &mut LaneSwitches, port: PortId, mut came: u16) {
+        came &= self.cx.core.ports[port].paused;
+        let mut is_any = false;
+        while came != 0 {
+            let class = came.trailing_zeros() as u8;
+            came &= came - 1;
+            if self.cx.core.may_resume(port, class) {
+                self.hosts.settle_port(self.cx.core, port, class, false);
+                self.cx.core.resume(port, class);
+                self.switches.pause_ended(&self.cx, port, class);
+                is_any = true;
+            }
+        }
+        if is_any {
+            self.try_send(lanes, port);
+        }
     }
 }

@@ -96,7 +96,11 @@ impl Simulation {
             });
         }
         arrivals.write(&mut self.traffic);
+        let of_lanes = self.core.cbfc_counts();
         let mut outcome = self.into_outcome(model, &sums);
+        if !of_lanes.is_empty() {
+            outcome.tables.add(Table::new(of_lanes));
+        }
         if !retries.is_empty() {
             retries.sort_unstable_by_key(|row| (row.port.node, row.port.interface));
             outcome.tables.add(Table::new(retries));

@@ -17,7 +17,8 @@ impl Simulation {
         let mtu = self.world.packet.mtu;
         let rate = |port: PortId| self.world.nominal(port).rate;
         let (rtt, bps) = self.round_trip_of(forward);
-        let together = self.switches.rate_of_all_ways(&self.world, &self.core, forward);
+        let label = self.world.flow(&self.core, flow).label;
+        let together = (self.switches).rate_of_all_ways(&self.world, &self.core, forward, label);
         let (base_rtt, product) = match together {
             _ if !self.world.nic.global_rtt => (rtt, bdp(rtt, together.unwrap_or(bps))),
             None => (self.world.base_rtt, self.world.bdp),
@@ -111,7 +112,7 @@ impl Simulation {
             forward: vec![self.world.routing.ports_of(spec.src)[0]],
             back: vec![self.world.routing.ports_of(spec.dst)[0]],
         });
-        let (route, epoch) = self.data_route(&paths, [spec.src, spec.dst], reachable);
+        let (route, epoch) = self.data_route(&paths, &spec, reachable);
         let way = DataPath {
             port: paths.forward[0],
             last: paths.forward[paths.forward.len() - 1],

@@ -5,22 +5,19 @@ use std::sync::Arc;
 use crate::core::paths::Paths;
 use crate::run::simulation::Simulation;
 use crate::world::World;
-use paceline_run::spec::NodeId;
+use paceline_run::spec::{FlowSpec, NodeId};
 
 impl Simulation {
     /// Returns the path that a flow's data packets carry, and its generation. Finds the next hops that its packets and
     /// their answers may take; answers have some only if the flow is `reachable`.
-    pub(super) fn data_route(
-        &mut self,
-        paths: &Paths,
-        [src, dst]: [NodeId; 2],
-        reachable: bool,
-    ) -> (u64, u16) {
+    pub(super) fn data_route(&mut self, paths: &Paths, flow: &FlowSpec, reachable: bool) -> (u64, u16) {
         let (world, core) = (&self.world, &self.core);
         if reachable && world.spec.entropy.is_some() {
-            self.switches.data_route(world, core, &paths.back, src);
+            let to = (flow.src, flow.label);
+            self.switches.data_route(world, core, &paths.back, to);
         }
-        self.switches.data_route(world, core, &paths.forward, dst)
+        let to = (flow.dst, flow.label);
+        self.switches.data_route(world, core, &paths.forward, to)
     }
 
     /// Finds the entry of [`crate::world::routing::FirstPaths`] for host `dst`.

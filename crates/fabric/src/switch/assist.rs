@@ -362,7 +362,7 @@ impl Switches {
         if let Marking::Put(mark) = marking {
             if packet.load != PayloadKind::Control {
                 cx.core.mark(egress_port, id, mark);
-                self.notify_sender(cx, egress_port, id, true);
+                self.notify_of_own_mark(cx, egress_port, id);
             }
             return;
         }

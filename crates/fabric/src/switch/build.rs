@@ -50,7 +50,7 @@ impl Switches {
             assists.arrivals || ties.is_some() || !spec.reconvergence.is_zero() || watchdog.is_some();
         let buffers = buffers(spec, ports, profiles);
         let notices = Notices::new(spec.switch.fast_cnp.as_ref(), ports, buffers.len());
-        let answers = notices.as_ref().is_some_and(|notices| notices.sees_marks());
+        let answers = (notices.as_ref()).is_some_and(|notices| notices.looks_at_departures());
         let straight = rules.alike && pint.is_none() && !traced && !answers;
         let marks = profiles.iter().any(|profile| profile.red.is_on());
         let marking = if marks { ports.len() } else { 0 };

@@ -68,9 +68,9 @@ impl Notices {
         }))
     }
 
-    /// Returns true if packets that carry a mark already are answered.
-    pub(super) fn sees_marks(&self) -> bool {
-        self.spec.trigger == NoticeTrigger::Mark
+    /// Returns true if packets are answered when they leave.
+    pub(super) fn looks_at_departures(&self) -> bool {
+        self.spec.trigger != NoticeTrigger::Queue
     }
 
     pub(super) fn key(&self, world: &World, core: &Core, packet: &Packet) -> Key {

@@ -335,7 +335,7 @@ impl Switches {
     #[inline(always)]
     fn notify_leaving(&mut self, cx: &mut Cx<'_>, egress: PortId, id: PacketId, left: u32) {
         if self.notices.is_some() {
-            self.notify_sender(cx, egress, id, false);
+            self.notify_of_departure(cx, egress, id, left);
         }
         if self.telemetry.pint.is_some() {
             self.pint_departed(cx, egress, id);
@@ -377,7 +377,7 @@ impl Switches {
         });
         if marks && is_data {
             cx.core.mark(egress, id, Mark::Congested);
-            self.notify_sender(cx, egress, id, true);
+            self.notify_of_own_mark(cx, egress, id);
         }
     }
 

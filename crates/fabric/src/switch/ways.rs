@@ -11,17 +11,17 @@ use crate::world::{SPREAD, World};
 use paceline_run::spec::{LoadBalancing, NodeId};
 
 impl Switches {
-    /// Returns the path that data packets of a flow to host `dst` carry, and its generation; for packets that switches
-    /// balance, the port where they have to arrive. `forward` is one of the flow's paths.
+    /// Returns the path that data packets of a flow with this label to host `dst` carry, and its generation; for packets
+    /// that switches balance, the port where they have to arrive. `forward` is one of the flow's paths.
     pub(crate) fn data_route(
         &mut self,
         world: &World,
         core: &Core,
         forward: &[PortId],
-        dst: NodeId,
+        to: (NodeId, u16),
     ) -> (u64, u16) {
         let last = forward[forward.len() - 1];
-        if !self.is_spread(world, forward, dst) {
+        if !self.is_spread(world, forward, to) {
             return world.way_of(forward);
         }
         let Port { node, .. } = core.ports[last];
@@ -34,21 +34,24 @@ impl Switches {
         (u64::from(last.0), SPREAD)
     }
 
-    /// Returns true if packets of a flow can take several paths.
-    pub(crate) fn is_spread(&self, world: &World, forward: &[PortId], dst: NodeId) -> bool {
-        self.spreading.is_on() && forward.len() > 2 && !world.routing.is_fixed(dst)
+    /// Returns true if packets of a flow with this label to this host can take several paths.
+    pub(crate) fn is_spread(&self, world: &World, forward: &[PortId], (dst, label): (NodeId, u16)) -> bool {
+        self.spreading.is_on()
+            && forward.len() > 2
+            && !world.routing.is_fixed(dst)
+            && !world.keeps_to_path(label)
     }
 
-    /// Returns the links between the first and the last switch of `forward` that packets to host `dst` can take, stage
-    /// by stage; `None` if there is one path. The next hops must be known.
+    /// Returns the links between the first and the last switch of `forward` that packets with this label to this host can
+    /// take, stage by stage; `None` if there is one path. The next hops must be known.
     pub(crate) fn stages(
         &self,
         world: &World,
         core: &Core,
         forward: &[PortId],
-        dst: NodeId,
+        to: (NodeId, u16),
     ) -> Option<Vec<Stage>> {
-        if !self.is_spread(world, forward, dst) {
+        if !self.is_spread(world, forward, to) {
             return None;
         }
         let root = core.ports[forward[forward.len() - 1]].switch();
@@ -85,10 +88,17 @@ impl Switches {
         Some(stages)
     }
 
-    /// Returns the rate in bit/s that a flow can have if each packet chooses a path: the least of its own links and of
-    /// all next hops together, at every switch of `forward`. `None` for other flows, which have one path at a time.
-    pub(crate) fn rate_of_all_ways(&self, world: &World, core: &Core, forward: &[PortId]) -> Option<u64> {
-        if !self.spreading.per_packet || forward.len() < 3 {
+    /// Returns the rate in bit/s that a flow with this label can have if each packet chooses a path: the least of its own
+    /// links and of all next hops together, at every switch of `forward`. `None` for other flows, which have one path at a
+    /// time.
+    pub(crate) fn rate_of_all_ways(
+        &self,
+        world: &World,
+        core: &Core,
+        forward: &[PortId],
+        label: u16,
+    ) -> Option<u64> {
+        if !self.spreading.per_packet || forward.len() < 3 || world.keeps_to_path(label) {
             return None;
         }
         let (first, last) = (forward[0], forward[forward.len() - 1]);

@@ -9,6 +9,7 @@ pub(crate) mod probe;
 pub(crate) mod record;
 mod view;
 
+use crate::core::credits::CbfcLane;
 use crate::core::port::Ports;
 use crate::core::retry::LlrPort;
 use crate::watch::account::Accounts;
@@ -24,7 +25,12 @@ use paceline_run::spec::{Blame, RecordSpec, RunSpec};
 use paceline_run::table::{Declared, Row};
 
 /// Tables that the engine records.
-pub const TABLES: &[&Declared] = &[Waited::DECLARED, LlrPort::DECLARED, LostPacket::DECLARED];
+pub const TABLES: &[&Declared] = &[
+    Waited::DECLARED,
+    CbfcLane::DECLARED,
+    LlrPort::DECLARED,
+    LostPacket::DECLARED,
+];
 
 /// Returns the probes that a run requests.
 fn probes(record: &RecordSpec, ports: &Ports) -> Probes {

@@ -73,6 +73,12 @@ impl World {
         self.epoch.wrapping_sub(1) & !SPREAD
     }
 
+    /// Returns true if flows with this label keep to one path, even where load balancing spreads others.
+    #[inline]
+    pub(crate) fn keeps_to_path(&self, label: u16) -> bool {
+        self.spec.one_path.contains(&label)
+    }
+
     /// Returns true if PFC keeps packets of a class from being lost.
     pub(crate) fn is_lossless(&self, class: u8) -> bool {
         let switch = &self.spec.switch;

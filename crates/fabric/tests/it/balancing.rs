@@ -438,3 +438,40 @@ fn hpcc_begins_anew_on_another_path() {
     let (one, many) = (fct(LoadBalancing::Ecmp), fct(LoadBalancing::Flowlet(flowlets(8))));
     assert!((many / one - 1.0).abs() < 0.05, "{one} {many}");
 }
+
+/// Flows with a label that keeps to one path do so, whoever spreads the packets of the others.
+#[test]
+fn a_label_may_keep_to_one_path() {
+    let spread = |spec: &mut RunSpec, by_senders: bool| {
+        if by_senders {
+            let selector = paceline_congestion::entropy::Selector::Oblivious;
+            spec.entropy = Some(paceline_congestion::entropy::Entropy { selector, values: 64 });
+        } else {
+            spec.load_balancing = LoadBalancing::Spray;
+        }
+    };
+    for by_senders in [false, true] {
+        let mut spec = parallel(&[G100; 4], 2, LoadBalancing::Ecmp);
+        spread(&mut spec, by_senders);
+        let rto = Span::from_us(100);
+        spec.nic.recovery = Recovery::Rud(Rud { rto });
+        spec.labels.push("one path".into());
+        add_flow(&mut spec, 2, 4, 400_000, 0);
+        add_flow(&mut spec, 3, 5, 400_000, 0);
+        spec.flows[1].label = spec.labels.len() as u16 - 1;
+        spec.one_path = vec![spec.flows[1].label];
+        let outcome = run(spec.clone());
+        assert_complete(&spec, &outcome);
+        let ways = |flow: u32| {
+            let all = common::traced(&outcome, 0, TraceKind::Dequeue);
+            let own = all.filter(|event| event.kind == PacketKind::Data && event.flow == flow);
+            own.map(|event| event.interface).collect::<BTreeSet<_>>().len()
+        };
+        assert_eq!((ways(0), ways(1)), (4, 1), "by senders: {by_senders}");
+        // One path has the rate of one link, and the flow's ideal time is that of this link.
+        assert_eq!(
+            outcome.flows[1].ideal,
+            outcome.flows[1].ideal.min(outcome.flows[1].fct)
+        );
+    }
+}

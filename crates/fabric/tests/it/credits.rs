@@ -152,35 +152,6 @@ fn a_buffer_lets_through_what_it_holds_in_a_period() {
     }
 }
 
-/// Ethernet's credits: a sender has the whole line if the buffer holds all that arrives until the first credit is back,
-/// to within one cell.
-#[test]
-fn a_buffer_of_a_round_trip_is_enough_to_a_cell() {
-    // A cell is a packet here: 64 bytes on the wire, 5.12 ns. Its space is free when it has left the switch.
-    let time = |cells: u32| {
-        let mut spec = lanes::star(2, lanes::cbfc(cells));
-        spec.packet.mtu = Bytes::new(38);
-        // One acknowledgement, at the end: the wire back is free for credits.
-        spec.nic.ack = AckPolicy::EveryPackets(1 << 20);
-        add_flow(&mut spec, 1, 2, 38 * 20_000, 0);
-        run(spec).flows[0].fct.as_ps()
-    };
-    // Cell, cable, cell out, credit of 8 bytes, cable: 2 us and 10.88 ns, in which 392.7 cells start, so 393.
-    let round_trip: u64 = tx(64) + CABLE + tx(64) + tx(8) + CABLE;
-    let bound = round_trip.div_ceil(tx(64)) as u32;
-    // The acknowledgement follows the credit for the last cell.
-    let full = 20_000 * tx(64) + tx(64) + 2 * CABLE + tx(8) + 2 * (tx(30) + CABLE);
-    assert_eq!(time(bound), full);
-    assert_eq!(time(bound + 50), full);
-    // With one cell less, the sender loses a cell per round trip.
-    let less = time(bound - 1);
-    let expected = full as f64 * round_trip as f64 / (f64::from(bound - 1) * tx(64) as f64);
-    assert!(
-        (less as f64 / expected - 1.0).abs() < 1e-3,
-        "{less} {expected} {full}"
-    );
-}
-
 /// Four hosts send to one: nothing is lost, and each has its share.
 #[test]
 fn inputs_share_an_output() {

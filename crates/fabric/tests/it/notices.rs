@@ -18,6 +18,8 @@ const FAST: FastCnp = FastCnp {
     table: 1 << 16,
     size: Bytes::new(64),
     key: NoticeKey::Flow,
+    pause: NoticePause::Off,
+    shown: true,
 };
 
 /// Two hosts send to a third over a switch whose link to it takes 50 us; a step mark at 200 KB, no flow control.
@@ -101,6 +103,67 @@ fn one_notification_in_an_interval() {
     assert!(outcome.flows[0].congested > 0);
 }
 
+/// Flows without control that a switch pauses for as long as it needs to send what it has above a threshold: the queue stays
+/// near the threshold, and the port never runs dry.
+#[test]
+fn a_pause_drains_the_queue_and_costs_no_goodput() {
+    let threshold = 200_000;
+    let fast = FastCnp {
+        trigger: NoticeTrigger::Above(Some(Bytes::new(threshold))),
+        interval: Span::from_us(4),
+        pause: NoticePause::Drain,
+        shown: false,
+        ..FAST
+    };
+    let mut spec = far_receiver(Some(fast));
+    spec.schemes = vec![scheme_with("none", WindowMode::Off, &[])];
+    spec.links[2] = link(0, 3, G100);
+    spec.stop = Time::from_ns(2_000_000);
+    for flow in &mut spec.flows {
+        flow.size = Bytes::new(5_000_000);
+    }
+    let paused = run(spec.clone());
+    // Both senders go on at their rate until they hear of it, 2 us and a packet later; then what is above the threshold
+    // drains. Within the interval the queue grows by as much as drains.
+    let peak = paused.queue_max.get();
+    assert!((threshold..threshold + 150_000).contains(&peak), "{peak}");
+    assert_eq!(paused.counters.buffer_drops, 0);
+    // 10 MB and their headers, without a gap.
+    let last = paused.flows.iter().map(|flow| flow.fct).max().unwrap();
+    let mut free = spec.clone();
+    free.switch.fast_cnp = None;
+    let without = run(free);
+    let least = without.flows.iter().map(|flow| flow.fct).max().unwrap();
+    let lost = last.as_ps() as f64 / least.as_ps() as f64 - 1.0;
+    assert!(lost.abs() < 2e-3, "{lost}");
+    assert!(without.queue_max.get() > 4_000_000, "{:?}", without.queue_max);
+    // A pause of fixed length: the flow sends nothing meanwhile.
+    let fast = spec.switch.fast_cnp.as_mut().unwrap();
+    (fast.pause, fast.interval) = (NoticePause::For(Span::from_us(30)), Span::from_us(40));
+    let fixed = run(spec);
+    let heard = cnps(&fixed, 1, TraceKind::Receive)[0];
+    let data = traced(&fixed, 1, TraceKind::Dequeue).filter(|event| event.kind == PacketKind::Data);
+    let next = data.map(|event| event.at.as_ps()).find(|&at| at > heard).unwrap();
+    assert_eq!(next, heard + 30_000_000);
+}
+
+/// What a port sends in a round trip of its link is the threshold if nothing else is said.
+#[test]
+fn the_threshold_follows_the_link() {
+    let fast = FastCnp {
+        trigger: NoticeTrigger::Above(None),
+        ..FAST
+    };
+    let outcome = run(far_receiver(Some(fast)));
+    // 100 Gbit/s and twice 50 us are 1.25 MB, which fill at 12.5 bytes per ns.
+    let first = cnps(&outcome, 1, TraceKind::Receive)[0];
+    let fills = 100_000_000 + 1_000_000;
+    assert!(
+        (fills..fills + 2_000_000).contains(&first),
+        "{first} ps, where {fills} were expected"
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(200), ..ProptestConfig::default() })]
 
@@ -113,7 +176,12 @@ proptest! {
         let switches = (0..).zip(&spec.nodes).filter(|(_, kind)| **kind == NodeKind::Switch);
         let switches = switches.map(|(node, _)| NodeId(node)).filter(|node| draw >> node.0 & 1 == 0);
         spec.switch.fast_cnp = Some(FastCnp {
-            trigger: if draw >> 40 & 1 == 0 { NoticeTrigger::Queue } else { NoticeTrigger::Mark },
+            trigger: match draw >> 39 & 3 {
+                0 => NoticeTrigger::Queue,
+                1 => NoticeTrigger::Mark,
+                2 => NoticeTrigger::Above(None),
+                _ => NoticeTrigger::Above(Some(Bytes::new(draw >> 20 & 0xffff))),
+            },
             switches: switches.collect(),
             interval: Span::from_ns(draw >> 41 & 0x1fff),
             delay: Span::from_ns((draw >> 54 & 1) * 700),
@@ -121,7 +189,14 @@ proptest! {
             table: 1 + (draw >> 56 & 7) as u32,
             size: Bytes::new(64),
             key: if draw >> 60 & 1 == 0 { NoticeKey::Flow } else { NoticeKey::Hosts },
+            pause: [NoticePause::Off, NoticePause::Drain, NoticePause::For(Span::from_ns(draw >> 30 & 0x7fff))]
+                [(draw >> 61) as usize % 3],
+            shown: draw >> 63 == 0,
         });
+        // Some flows keep to one path where the network spreads packets.
+        if draw >> 38 & 1 == 1 {
+            spec.one_path = vec![0];
+        }
         let outcome = run(spec.clone());
         prop_assert_eq!(outcome.completions.len(), spec.flows.len(), "{:?}", outcome.counters);
         for account in &outcome.accounts {

@@ -29,14 +29,27 @@ const SCHEMES: [&str; 10] = [
 
 fn binding() -> impl Strategy<Value = Binding> {
     let period = (1u64..9_000_000).prop_map(Span::from_ps);
-    let phase = prop_oneof![Just(Phase::Aligned), Just(Phase::PerPort)];
+    let phase = || prop_oneof![Just(Phase::Aligned), Just(Phase::PerPort)];
     prop_oneof![
-        (period.clone(), phase).prop_map(|(period, phase)| Binding::Ib { period, phase }),
-        (prop_oneof![Just(0u64), 1u64..3_000_000], period).prop_map(|(delay, period)| Binding::Cbfc {
-            delay: Span::from_ps(delay),
-            period,
-        }),
+        (period, phase()).prop_map(|(period, phase)| Binding::Ib { period, phase }),
+        cbfc().prop_map(Binding::Cbfc),
     ]
+}
+
+fn cbfc() -> impl Strategy<Value = Cbfc> {
+    let distances = (prop_oneof![Just(8u64), 9u64..7_000], 0u64..70_000);
+    let phase = prop_oneof![Just(Phase::Aligned), Just(Phase::PerPort)];
+    let scope = prop_oneof![2 => Just(Scope::Lane), 1 => Just(Scope::Port)];
+    (-16i16..128, distances, 1u64..12_000_000, phase, scope).prop_map(
+        |(overhead, (cf_min, more), cc_timer, phase, scope)| Cbfc {
+            overhead,
+            cf_min: Bytes::new(cf_min),
+            cf_max: Bytes::new(cf_min + more),
+            cc_timer: Span::from_ps(cc_timer),
+            phase,
+            scope,
+        },
+    )
 }
 
 /// Returns any lanes, buffers from a packet on, tables, and forwarding.
@@ -65,6 +78,8 @@ pub(crate) fn lanes() -> impl Strategy<Value = LaneSpec> {
         .prop_map(
             |(binding, unit, bytes, lane_of, (forwarding, release), tables, update)| {
                 let count = bytes.len() as u8;
+                let bytes_of_first = bytes[0];
+                let is_shared = matches!(binding, Binding::Cbfc(cbfc) if cbfc.scope == Scope::Port);
                 let (high, low, limit) = tables;
                 let within = |list: Vec<(u8, u8)>| -> Vec<(u8, u8)> {
                     list.into_iter()
@@ -77,7 +92,13 @@ pub(crate) fn lanes() -> impl Strategy<Value = LaneSpec> {
                 LaneSpec {
                     binding,
                     unit: Bytes::new(unit),
-                    buffers: bytes.iter().map(|bytes| bytes / unit as u32).collect(),
+                    // Packets that count for more than their size need a larger buffer.
+                    buffers: bytes
+                        .iter()
+                        .map(|bytes| {
+                            (if is_shared { &bytes_of_first } else { bytes } + 200) / unit as u32 + 1
+                        })
+                        .collect(),
                     lane_of: lane_of.map(|lane| lane % count),
                     update: Bytes::new(update),
                     first_header: Bytes::new([0, 16, 2 * update][update as usize % 3]),
@@ -95,12 +116,12 @@ pub(crate) fn lanes() -> impl Strategy<Value = LaneSpec> {
 
 /// Returns any lanes with event-driven credits.
 fn by_event() -> impl Strategy<Value = LaneSpec> {
-    (lanes(), 0u64..3_000_000).prop_map(|(lanes, delay)| LaneSpec {
+    (lanes(), cbfc()).prop_map(|(lanes, cbfc)| LaneSpec {
         binding: match lanes.binding {
-            Binding::Ib { period, .. } => Binding::Cbfc {
-                delay: Span::from_ps(delay),
-                period,
-            },
+            Binding::Ib { .. } => Binding::Cbfc(Cbfc {
+                scope: Scope::Lane,
+                ..cbfc
+            }),
             got => got,
         },
         ..lanes

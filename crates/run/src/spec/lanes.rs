@@ -15,7 +15,7 @@ pub struct LaneSpec {
     pub binding: Binding,
     /// Unit of credits: InfiniBand's block or a cell of Ethernet's. Packets take whole units.
     pub unit: Bytes,
-    /// Input buffer of each lane, in units; one entry per lane.
+    /// Input buffer of each lane, in units; one entry per lane. All are equal if the lanes share one.
     pub buffers: Vec<u32>,
     /// Lane of each priority; the entry of priority 0 is unused.
     pub lane_of: [u8; 8],
@@ -42,14 +42,46 @@ pub enum Binding {
         /// Phase of the periods at different ports.
         phase: Phase,
     },
-    /// Ethernet's credit-based flow control: whenever buffer space becomes free.
-    Cbfc {
-        /// Delay from the release of space to the message.
-        delay: Span,
-        /// Time between reports of the bytes sent, on links that can lose packets; lost credits are then
-        /// repeated.
-        period: Span,
-    },
+    /// Ethernet's credit-based flow control: once buffer space becomes free.
+    Cbfc(Cbfc),
+}
+
+/// Credit-based flow control (CBFC) of Ethernet: receivers tell in control ordered sets what they have freed, and
+/// senders in frames what they have sent.
+///
+/// Names and meaning as in the Switch Abstraction Interface's CBFC profile (opencomputeproject/SAI, `doc/CBFC`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Cbfc {
+    /// Bytes by which a packet counts for more than its size, or for less.
+    pub overhead: i16,
+    /// Least distance of two CF_Updates of a port, in bytes.
+    pub cf_min: Bytes,
+    /// Greatest distance of two CF_Updates of a port, in bytes.
+    pub cf_max: Bytes,
+    /// Time between two CC_Updates.
+    pub cc_timer: Span,
+    /// Phase of the ports' CC_Updates.
+    pub phase: Phase,
+    /// Buffer that a port's credits stand for.
+    pub scope: Scope,
+}
+
+impl Cbfc {
+    /// Size of a CF_Update, a control ordered set, in bytes.
+    pub const CF_UPDATE: u16 = 8;
+    /// Size of a CC_Update, a frame, in bytes.
+    pub const CC_UPDATE: u16 = 64;
+}
+
+/// Buffer at the other end of a link that the lanes of a port send into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// Each lane has a buffer of its own.
+    Lane,
+    /// All lanes share one.
+    Port,
 }
 
 /// Phase of the ports' periods.
@@ -118,7 +150,7 @@ impl LaneSpec {
 
     /// Returns the credits that a packet of `wire` bytes takes.
     pub fn units(&self, wire: u16) -> u32 {
-        u32::from(wire).div_ceil(self.unit.get() as u32)
+        self.binding.units(wire, self.unit.get() as u32)
     }
 }
 
@@ -129,7 +161,32 @@ impl Binding {
         match self {
             // Twelve bits (InfiniBand Architecture, volume 1, 7.9.4).
             Self::Ib { .. } => 1 << 12,
-            Self::Cbfc { .. } => 1 << 16,
+            Self::Cbfc(_) => 1 << 20,
+        }
+    }
+
+    /// Returns the credits of `unit` bytes that a packet of `wire` bytes takes.
+    #[inline]
+    pub const fn units(self, wire: u16, unit: u32) -> u32 {
+        match self {
+            Self::Ib { .. } => (wire as u32).div_ceil(unit),
+            Self::Cbfc(Cbfc { overhead, .. }) => {
+                let counted = wire as i32 + overhead as i32;
+                // A packet that took nothing could be sent without end.
+                if counted > 0 {
+                    (counted as u32).div_ceil(unit)
+                } else {
+                    1
+                }
+            }
+        }
+    }
+
+    /// Returns the rules of Ethernet's credits.
+    pub const fn cbfc(&self) -> Option<&Cbfc> {
+        match self {
+            Self::Ib { .. } => None,
+            Self::Cbfc(cbfc) => Some(cbfc),
         }
     }
 }

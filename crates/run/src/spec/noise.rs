@@ -71,8 +71,10 @@ pub enum Fault {
     Acks,
     /// Negative acknowledgements of link-level retry do not arrive.
     Nacks,
-    /// Credit updates do not arrive.
+    /// Credit updates do not arrive: flow-control packets of InfiniBand, CF_Updates of Ethernet.
     Credits,
+    /// CC_Updates do not arrive, which count what was sent on credit.
+    Counts,
     /// Nothing arrives: the link is dark.
     Dark,
 }

@@ -25,6 +25,22 @@ pub struct FastCnp {
     pub size: Bytes,
     /// Granularity of the table's flows.
     pub key: NoticeKey,
+    /// Order to send nothing for a while.
+    pub pause: NoticePause,
+    /// True to show notifications to the flow's scheme; otherwise they only pause.
+    pub shown: bool,
+}
+
+/// Time for which a notification orders its flow to send nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoticePause {
+    /// None: the scheme alone decides what to do.
+    Off,
+    /// As long as the port takes to send what its queue has above the threshold.
+    Drain,
+    /// As long as this.
+    For(Span),
 }
 
 /// Packets that a switch answers with a notification.
@@ -35,6 +51,8 @@ pub enum NoticeTrigger {
     Queue,
     /// Packets that leave with a mark, of its own port or of a port before.
     Mark,
+    /// Packets that leave more than this behind in their queue; `None` for what the port sends in a round trip of its link.
+    Above(Option<Bytes>),
 }
 
 /// Granularity of flows in a switch's table.

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use paceline_fabric::spec::{
-    Arbitration, Binding, FlowControl, Forwarding, LaneSpec, LinkSpec, MOST_LANES, Release, RunSpec,
+    Arbitration, Binding, Cbfc, FlowControl, Forwarding, LaneSpec, LinkSpec, MOST_LANES, Release, RunSpec,
 };
 use paceline_kernel::sorted::SortedSet;
 use paceline_kernel::{BitRate, Bytes, Span};
@@ -107,7 +107,10 @@ pub(super) fn resolve(cx: &mut Cx<'_>, n: &mut schema::Network) -> Result<Option
         // The sizes under `auto` depend on links and packets: see `finish`.
         buffers: vec![0; usize::from(lanes)],
         lane_of: lane_of(cx, table, lanes)?,
-        update: size(cx, &mut table.update, 8, "a flow-control packet")?,
+        update: match ib {
+            true => size(cx, &mut table.update, 8, "a flow-control packet")?,
+            false => Bytes::new(u64::from(Cbfc::CF_UPDATE)),
+        },
         first_header: first_header(cx, table, ib)?,
         forwarding,
         release: fill_value(&mut table.release, release),
@@ -137,15 +140,47 @@ fn first_header(cx: &Cx<'_>, table: &mut schema::Lanes, ib: bool) -> Result<Byte
     Err(Problem::new(message).at(&cx.texts.of_value(&value)))
 }
 
+/// Returns the times and messages of credits. Only those of InfiniBand have packets of their own size.
 fn got(cx: &mut Cx<'_>, table: &mut schema::Lanes, ib: bool) -> Result<Binding, Problem> {
-    let period = filled!(table.period: Lanes);
-    let period = above_zero(cx, &period, "the period of flow-control packets")?;
+    let phase = filled!(table.phase: Lanes).into_inner();
     if ib {
-        let phase = filled!(table.phase: Lanes).into_inner();
+        let period = filled!(table.period: Lanes);
+        let period = above_zero(cx, &period, "the period of flow-control packets")?;
         return Ok(Binding::Ib { period, phase });
     }
-    let delay = filled!(table.delay: Lanes).into_inner();
-    Ok(Binding::Cbfc { delay, period })
+    let least = filled!(table.cf_min: Lanes);
+    let update = Bytes::new(u64::from(Cbfc::CF_UPDATE));
+    if *least.get_ref() < update {
+        let message = format!(
+            "cf-min is {}: expected {update} at least, the size of a CF_Update",
+            least.get_ref()
+        );
+        return Err(Problem::new(message).at(&cx.texts.of_value(&least)));
+    }
+    let most = filled!(table.cf_max: Lanes);
+    if most.get_ref() < least.get_ref() {
+        let message = format!(
+            "cf-max is {}: expected at least {}, which is cf-min",
+            most.get_ref(),
+            least.get_ref()
+        );
+        return Err(Problem::new(message).at(&cx.texts.of_value(&most)));
+    }
+    let timer = filled!(table.cc_timer: Lanes);
+    Ok(Binding::Cbfc(Cbfc {
+        overhead: within(
+            cx,
+            &mut table.packet_overhead,
+            0,
+            "what a packet counts for in addition",
+            -16..=127,
+        )?,
+        cf_min: least.into_inner(),
+        cf_max: most.into_inner(),
+        cc_timer: above_zero(cx, &timer, "the interval of CC_Updates")?,
+        phase,
+        scope: filled!(table.scope: Lanes).into_inner(),
+    }))
 }
 
 /// Returns the lane of each priority; by default, round-robin.
@@ -196,11 +231,13 @@ fn arbitration(cx: &Cx<'_>, table: &mut schema::Lanes, lanes: u8) -> Result<Arbi
 /// Returns the longest time from the start of a packet until its credit can be used again, including the time between
 /// two credit updates.
 fn round(lanes: &LaneSpec, link: &LinkSpec, full: Bytes) -> Span {
-    let sends = link.rate.time_to_send(full) * 2 + link.rate.time_to_send(lanes.update);
-    let both_ways = sends + link.delay * 2;
+    let both_ways = link.rate.time_to_send(full) * 2 + link.delay * 2;
     match lanes.binding {
-        Binding::Ib { period, .. } => both_ways + period,
-        Binding::Cbfc { delay, .. } => both_ways + delay,
+        Binding::Ib { period, .. } => both_ways + link.rate.time_to_send(lanes.update) + period,
+        Binding::Cbfc(Cbfc { cf_min, .. }) => {
+            let update = Bytes::new(u64::from(Cbfc::CF_UPDATE));
+            both_ways + link.rate.time_to_send(cf_min + update)
+        }
     }
 }
 
@@ -215,13 +252,17 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
     let full = run.packet.longest(needs, lanes.first_header);
     let (most, least) = (
         u64::from(lanes.binding.numbers() / 2),
-        full.get().div_ceil(lanes.unit.get()),
+        u64::from(lanes.units(full.get().min(u64::from(u16::MAX)) as u16)),
     );
     let needed = run.links.iter().map(|link| {
         // A packet that has started may wait for its last credit, so one more fits in.
         link.rate.bytes_in(round(lanes, link, full)).get() + full.get()
     });
-    let needed = needed.max().unwrap_or(0).div_ceil(lanes.unit.get());
+    let needed = match lanes.binding {
+        Binding::Ib { .. } => needed.max().unwrap_or(0).div_ceil(lanes.unit.get()),
+        // A packet may take more credits than it has bytes for.
+        Binding::Cbfc(_) => needed.max().unwrap_or(0).div_ceil(full.get()) * least,
+    };
     let table = n
         .credit
         .get_or_insert_with(|| Spanned::new(0..0, schema::Lanes::default()));
@@ -320,7 +361,10 @@ fn below_marking(run: &RunSpec) -> Option<String> {
 fn warn(cx: &mut Cx<'_>, run: &RunSpec, full: Bytes, units: u64, written: &Spanned<OrAuto<Bytes>>) {
     let Some(lanes) = run.lanes.as_deref() else { return };
     let most = u64::from(lanes.binding.numbers() / 2);
-    let usable = units.min(most) * lanes.unit.get();
+    let usable = match lanes.binding {
+        Binding::Ib { .. } => units.min(most) * lanes.unit.get(),
+        Binding::Cbfc(_) => units.min(most) / u64::from(lanes.units(full.get() as u16)).max(1) * full.get(),
+    };
     let slowest = run.links.iter().filter_map(|link| {
         let round = round(lanes, link, full);
         let reached = BitRate::from_bps(

@@ -534,6 +534,7 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
         int_multi,
         schemes,
         labels: traffic.labels,
+        one_path: traffic.one_path,
         flows: traffic.flows,
         arrivals: traffic.arrivals,
         programs: traffic.programs,

@@ -1,7 +1,7 @@
 //! Congestion notifications that switches make.
 
 use paceline_congestion::registry::SchemeConfig;
-use paceline_fabric::spec::{FastCnp, FlowControl, NodeId, NodeKind, NoticeTrigger};
+use paceline_fabric::spec::{FastCnp, FlowControl, NodeId, NodeKind, NoticePause, NoticeTrigger};
 use paceline_kernel::{Bytes, Span};
 use toml::Spanned;
 
@@ -9,7 +9,7 @@ use super::Cx;
 use super::fill::filled;
 use super::numbers::check_within;
 use crate::diagnostics::{Problem, suggestion};
-use crate::schema::{self, NoticeKind};
+use crate::schema::{self, AutoTime, NoticeKind};
 use crate::topology::Net;
 use crate::warning::WarningKind;
 
@@ -29,6 +29,7 @@ pub(super) fn resolve<'a>(
         NoticeKind::Off => return Ok(None),
         NoticeKind::Queue => NoticeTrigger::Queue,
         NoticeKind::Mark => NoticeTrigger::Mark,
+        NoticeKind::Above => NoticeTrigger::Above(filled!(written.threshold: FastCnp).get_ref().0),
     };
     let place = cx.texts.of_value(&trigger);
     if cx.profile().own_network || flow_control == FlowControl::Credits {
@@ -54,7 +55,15 @@ pub(super) fn resolve<'a>(
     let interval = *filled!(written.interval: FastCnp).get_ref();
     let delay: Span = filled!(written.delay: FastCnp);
     let takes = |scheme: &SchemeConfig| scheme.receiver_half().is_some() || scheme.name() == "dcqcn";
-    if !schemes.any(takes) {
+    let pause = filled!(written.pause: FastCnp);
+    let shown = filled!(written.shown: FastCnp);
+    if !shown.get_ref() && *pause.get_ref() == AutoTime::Off {
+        let message = "notifications are neither shown to schemes nor do they pause: they would do nothing";
+        return Err(Problem::new(message)
+            .at(&cx.texts.of_value(&shown))
+            .help("set `network.fast-cnp.pause`, for example to `auto`"));
+    }
+    if *shown.get_ref() && *pause.get_ref() == AutoTime::Off && !schemes.any(takes) {
         let text = "no flow's scheme takes CNPs: what switches notify of changes nothing but the load";
         cx.warn(WarningKind::SchemeAndNetwork, &place, text);
     }
@@ -67,6 +76,12 @@ pub(super) fn resolve<'a>(
         table: *table.get_ref(),
         size: *size.get_ref(),
         key: filled!(written.key: FastCnp),
+        pause: match pause.into_inner() {
+            AutoTime::Off => NoticePause::Off,
+            AutoTime::Auto => NoticePause::Drain,
+            AutoTime::Of(span) => NoticePause::For(span),
+        },
+        shown: shown.into_inner(),
     }))
 }
 

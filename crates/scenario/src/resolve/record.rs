@@ -7,7 +7,7 @@ use paceline_kernel::{Span, Time};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
-use crate::schema::{self, Accounts, Ends, Nodes, OrOff, PortBins};
+use crate::schema::{self, Accounts, AutoTime, Ends, Nodes, OrOff};
 use crate::topology::{Net, Topology, ends};
 
 use super::Cx;
@@ -138,13 +138,13 @@ const PORT_BIN: Span = Span::from_us(1);
 /// record.
 fn port_bin(
     cx: &Cx<'_>,
-    slot: &mut Option<Spanned<PortBins>>,
+    slot: &mut Option<Spanned<AutoTime>>,
     ports: usize,
     repeats: bool,
 ) -> Result<Option<Span>, Problem> {
     let default = match ports <= cx.profile().port_bins_up_to && !cx.ns3_source && !repeats {
-        true => PortBins::Auto,
-        false => PortBins::Off,
+        true => AutoTime::Auto,
+        false => AutoTime::Off,
     };
     let bins = fill_at(slot, default);
     width(cx, &bins, "ports", "bin width")
@@ -156,13 +156,13 @@ const PORTS_SAMPLED: usize = 64;
 /// Returns the interval between samples of credits, in networks that have them.
 fn credit_every(
     cx: &mut Cx<'_>,
-    slot: &mut Option<Spanned<PortBins>>,
+    slot: &mut Option<Spanned<AutoTime>>,
     ports: usize,
     has_credits: bool,
 ) -> Result<Option<Span>, Problem> {
     let default = match ports <= PORTS_SAMPLED {
-        true => PortBins::Auto,
-        false => PortBins::Off,
+        true => AutoTime::Auto,
+        false => AutoTime::Off,
     };
     let period = fill_at(slot, default);
     let every = width(cx, &period, "credits", "period")?;
@@ -223,20 +223,20 @@ fn drops(cx: &Cx<'_>, record: &mut schema::Record) -> Result<bool, Problem> {
 /// Returns the interval between samples of the ports' states, if there is a detector.
 fn state_every(
     cx: &mut Cx<'_>,
-    slot: &mut Option<Spanned<PortBins>>,
+    slot: &mut Option<Spanned<AutoTime>>,
     detects: bool,
 ) -> Result<Option<Span>, Problem> {
-    let period = fill_at(slot, PortBins::Auto);
+    let period = fill_at(slot, AutoTime::Auto);
     let every = width(cx, &period, "states", "period")?;
     Ok(every.filter(|_| detects))
 }
 
 /// Returns the bin width that a setting means, or `None` if it is off.
-fn width(cx: &Cx<'_>, of: &Spanned<PortBins>, key: &str, what: &str) -> Result<Option<Span>, Problem> {
+fn width(cx: &Cx<'_>, of: &Spanned<AutoTime>, key: &str, what: &str) -> Result<Option<Span>, Problem> {
     match *of.get_ref() {
-        PortBins::Auto => Ok(Some(PORT_BIN)),
-        PortBins::Off => Ok(None),
-        PortBins::Of(width) => checked(width, key, what)
+        AutoTime::Auto => Ok(Some(PORT_BIN)),
+        AutoTime::Off => Ok(None),
+        AutoTime::Of(width) => checked(width, key, what)
             .map(Some)
             .map_err(|problem| problem.at(&cx.texts.of_value(of))),
     }

@@ -96,7 +96,7 @@ pub fn parameter(said: KeyDeclaration) -> Parameter {
 fn unit(type_name: &str) -> &'static str {
     let mut words = type_name.split(|c: char| !c.is_alphanumeric());
     let unit = words.find_map(|word| match word {
-        "Span" | "Time" | "PortBins" => Some("s, ms, us, ns, ps"),
+        "Span" | "Time" | "AutoTime" => Some("s, ms, us, ns, ps"),
         "Bytes" | "Buffer" => Some("B, KB, MB, GB, KiB, MiB, GiB"),
         "BitRate" => Some("bps, Kbps, Mbps, Gbps"),
         _ => None,

@@ -1,9 +1,11 @@
 //! `[[job]]` and its steps.
 
+use paceline_congestion::params::is_not;
 use paceline_kernel::{Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
+use super::facts::OWN;
 use super::{AllReduce, AllToAll, Connections, Nodes, Ring, tables};
 
 tables! {
@@ -16,6 +18,8 @@ tables! {
         scheme: Spanned<String> => "that of [cc]";
         /// priority class, 1 to 7
         priority: Spanned<u8> = "3";
+        /// keep each flow to one path, chosen by hash, while network.load-balancing spreads the others
+        one_path: bool = "false", only(&[&[OWN, is_not("network.load-balancing", &["ecmp"])]]);
         /// hosts by rank: a set of hosts
         hosts: Spanned<Nodes>;
         /// instead of `hosts`: number of ranks, placed on hosts without a job

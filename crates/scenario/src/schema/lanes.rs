@@ -1,7 +1,7 @@
 //! Credit-based flow control as in the standards: `[network.credit]`.
 
 use paceline_congestion::params::{is, is_not};
-use paceline_fabric::spec::{Phase, Release};
+use paceline_fabric::spec::{Phase, Release, Scope};
 use paceline_kernel::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
@@ -30,25 +30,33 @@ tables! {
     /// other end of the link. The port sends only packets that it has credits for. Packets are queued at the input
     /// port.
     struct Lanes only(&[&[CREDITS, is("fidelity", &["exact"])]]) {
-        /// when credits are sent: `ib` (InfiniBand: once per period) or `cbfc` (Ethernet: when buffer becomes free)
+        /// when credits are sent: `ib` (InfiniBand: once per period) or `cbfc` (Ethernet's CBFC: when buffer becomes free)
         binding: Spanned<BindingKind> = "ib";
         /// number of virtual lanes, 1 to 7
         lanes: Spanned<u8> = "1";
         /// lane of each priority from 1 to 7, a list
         sl_to_vl: Spanned<Vec<u8>> => "in turn";
-        /// input buffer per lane; `auto` is enough for the full rate of the most demanding link, as far as credits can
+        /// input buffer per lane, or of the port with `scope = "port"`; `auto` is enough for the full rate of the most demanding link, as far as credits can
         /// be counted
         buffer: Spanned<OrAuto<Bytes>> = "auto";
         /// bytes per credit; packets use whole credits
         unit: Spanned<Bytes> = "64B";
-        /// with `ib`: interval of credit updates; with `cbfc`: interval of repeated updates after losses
-        period: Spanned<Span> = "4.096us";
-        /// all ports update at the same instants (`aligned`), or spread over the period (`per-port`)
-        phase: Spanned<Phase> = "aligned", only(&[&[is(".binding", &["ib"])]]);
-        /// delay from free buffer to the update
-        delay: Spanned<Span> = "0s", only(&[&[is(".binding", &["cbfc"])]]);
+        /// interval of credit updates
+        period: Spanned<Span> = "4.096us", only(&[&[is(".binding", &["ib"])]]);
+        /// all ports update at the same instants (`aligned`), or spread over the interval (`per-port`)
+        phase: Spanned<Phase> = "aligned";
         /// size of a flow-control packet
-        update: Spanned<Bytes> = "8B";
+        update: Spanned<Bytes> = "8B", only(&[&[is(".binding", &["ib"])]]);
+        /// bytes that a packet counts for in addition to its size (PktOvhd), -16 to 127
+        packet_overhead: Spanned<i16> = "0", only(&[&[is(".binding", &["cbfc"])]]);
+        /// least distance between two CF_Updates of a port, which announce what became free
+        cf_min: Spanned<Bytes> = "800B", only(&[&[is(".binding", &["cbfc"])]]);
+        /// distance after which a CF_Update is repeated, on links that can lose it
+        cf_max: Spanned<Bytes> = "65536B", only(&[&[is(".binding", &["cbfc"])]]);
+        /// interval of CC_Updates, which count what was sent, so that credits of lost packets come back
+        cc_timer: Spanned<Span> = "10us", only(&[&[is(".binding", &["cbfc"])]]);
+        /// each lane has its `buffer` (`lane`), or all lanes of a port share one (`port`)
+        scope: Spanned<Scope> = "lane", only(&[&[is(".binding", &["cbfc"])]]);
         /// extra header of the first packet of a message: InfiniBand's RETH of an RDMA WRITE
         first_header: Spanned<Bytes> => "16B (cbfc: 0B)";
         /// `cut-through` or `store-and-forward`

@@ -33,7 +33,8 @@ tables! {
         /// mean length of a burst
         burst_length: Spanned<Span> = "1us", only(&[&[is_not(".burst-bits", &[""])]]);
         /// instead of random errors: frames that arrive `bad`, are `gone`, or arrive `poisoned` (marked as damaged before);
-        /// `acks` or `nacks` of link-level retry, or `credits`, that do not arrive; `dark`: nothing arrives
+        /// `acks` or `nacks` of link-level retry, `credits` (updates of credits) or `counts` (CC_Updates) that do not arrive;
+        /// `dark`: nothing arrives
         fault: Fault;
         /// first and last frame that the fault strikes, counted from 0 in the order of arrival, [first, last]
         frames: Spanned<(u64, u64)> => "all", only(&[&[is(".fault", &["bad", "gone", "poisoned"])]]);

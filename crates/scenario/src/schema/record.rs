@@ -6,7 +6,7 @@ use paceline_kernel::{Span, Time};
 use toml::Spanned;
 
 use super::facts::{CREDITS, PFC, QUEUE_PAIRS};
-use super::{Accounts, Ends, Nodes, OrOff, PortBins, tables};
+use super::{Accounts, AutoTime, Ends, Nodes, OrOff, tables};
 
 tables! {
     /// Data to record. Disabled records cost nothing.
@@ -22,12 +22,12 @@ tables! {
         /// utilisation, maximum queue, paused share and marks per port, and maximum occupancy per switch, in bins of
         /// this initial width; the width doubles whenever 512 bins are full: `auto` (1us) or `off` (ns3-hpcc, and where all
         /// flows are of traces, one of them run 10 times or more)
-        ports: Spanned<PortBins> = "auto";
+        ports: Spanned<AutoTime> = "auto";
         /// sampling period of the detector state of each port: `auto` (1us, with `[network.detection]`) or `off`
-        states: Spanned<PortBins> = "auto", only(&[&[if_so("a detector")]]);
+        states: Spanned<AutoTime> = "auto", only(&[&[if_so("a detector")]]);
         /// sampling period of credits per lane and port: `auto` (1us up to 64 ports,
         /// otherwise off) or `off`
-        credits: Spanned<PortBins> = "auto", only(&[&[CREDITS]]);
+        credits: Spanned<AutoTime> = "auto", only(&[&[CREDITS]]);
         /// sampling period of rate, window and last RTT of the first flows; only changes are recorded
         flows: Spanned<OrOff<Span>> = "off", only(&[&[QUEUE_PAIRS]]);
         /// number of these flows

@@ -241,15 +241,15 @@ or_word! {
     OrEvery = "every";
 }
 
-/// Time bins of port records: `"auto"`, `"off"`, or the width of the first ones.
+/// Time, or `"auto"`, or `"off"` for none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PortBins {
+pub(crate) enum AutoTime {
     Auto,
     Off,
     Of(Span),
 }
 
-impl Serialize for PortBins {
+impl Serialize for AutoTime {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Auto => serializer.serialize_str("auto"),
@@ -259,19 +259,19 @@ impl Serialize for PortBins {
     }
 }
 
-impl<'de> Deserialize<'de> for PortBins {
+impl<'de> Deserialize<'de> for AutoTime {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Text;
         impl Visitor<'_> for Text {
-            type Value = PortBins;
+            type Value = AutoTime;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("\"auto\", \"off\", or a time as a text with its unit")
             }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<PortBins, E> {
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<AutoTime, E> {
                 match text {
-                    "auto" => Ok(PortBins::Auto),
-                    "off" => Ok(PortBins::Off),
-                    _ => text.parse().map(PortBins::Of).map_err(|error| {
+                    "auto" => Ok(AutoTime::Auto),
+                    "off" => Ok(AutoTime::Off),
+                    _ => text.parse().map(AutoTime::Of).map_err(|error| {
                         E::custom(format!("neither \"auto\" nor \"off\" nor a time: {error}"))
                     }),
                 }

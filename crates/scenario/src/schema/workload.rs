@@ -6,7 +6,7 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use toml::Spanned;
 
-use super::facts::NOT_IB;
+use super::facts::{NOT_IB, OWN};
 use super::{Messages, Nodes, tables};
 
 tables! {
@@ -18,6 +18,8 @@ tables! {
         scheme: Spanned<String> => "that of [cc]", only(&[&[NOT_IB]]);
         /// priority class, 1 to 7
         priority: Spanned<u8> = "3", only(&[&[NOT_IB]]);
+        /// keep each flow to one path, chosen by hash, while network.load-balancing spreads the others
+        one_path: bool = "false", only(&[&[OWN, is_not("network.load-balancing", &["ecmp"])]]);
         /// delay the start of each flow without dependencies by a random time below this
         start_jitter: Span = "0s", only(&[&[NOT_IB]]);
         file: Spanned<String>;

@@ -77,6 +77,16 @@ fn ethernets_defaults() {
         (1000, Bytes::ZERO)
     );
     assert_eq!(resolved.run.ecmp_hash, EcmpHash::PerSwitch);
+    // Two packets, two cables and an update at its least distance; packets of 1048 bytes take 17 cells each, 16 if they
+    // count for 30 bytes less.
+    let round: u64 = 2 * 1048 + 2 * 12_500 + 808;
+    assert_eq!(lanes.buffers, [((round + 1048).div_ceil(1048) * 17) as u32]);
+    let less = with(
+        "lanes = 2",
+        "binding = \"cbfc\"\nunit = \"512B\"\npacket-overhead = -16",
+    )
+    .unwrap();
+    assert_eq!(less.run.lanes.as_ref().unwrap().units(1040), 2);
 }
 
 #[test]
@@ -106,6 +116,12 @@ fn what_cannot_be_is_refused_at_its_place() {
     refused("low = [[1, 2]]", "`low` names lane 1: expected 0 to 0");
     refused("unit = \"0B\"", "a credit is 0B");
     refused("period = \"0s\"", "the period of flow-control packets is zero");
+    let cbfc = |key: &str, says: &str| refused(&format!("binding = \"cbfc\"\n{key}"), says);
+    cbfc("cf-min = \"7B\"", "cf-min is 7B: expected 8B at least");
+    cbfc("cf-max = \"500B\"", "cf-max is 500B: expected at least 800B");
+    cbfc("cc-timer = \"0s\"", "the interval of CC_Updates is zero");
+    cbfc("packet-overhead = -17", "expected -16 to 127");
+    cbfc("buffer = \"1000B\"", "takes 17: nothing could be sent");
     refused("bufer = \"1MB\"", "did you mean `buffer`?");
     let message = with("\"credits\"", "\"credits\"\nack-class = 0").unwrap_err();
     assert!(message.contains("in class 0"), "{message}");
@@ -232,9 +248,9 @@ fn keys_without_effect_are_told() {
         "{:?}",
         lines(&resolved.warnings)
     );
-    let resolved = with("lanes = 2", "delay = \"1us\"").unwrap();
+    let resolved = with("lanes = 2", "cc-timer = \"1us\"").unwrap();
     assert!(
-        lines(&resolved.warnings)[0].contains("network.credit.delay has no effect"),
+        lines(&resolved.warnings)[0].contains("network.credit.cc-timer has no effect"),
         "{:?}",
         lines(&resolved.warnings)
     );

@@ -5,11 +5,15 @@
 //! ones in its input buffer. A flow-control packet carries FCCL, which is ABR plus the free units, and FCTBS, from
 //! which the receiver sees how much the link has lost. Counters wrap around ([`Binding::numbers`]).
 //!
+//! Ethernet's credits ([`cbfc`]) carry the same counts in other messages, at other times.
+//!
 //! A lane whose next packet lacks credit is a paused class of its port, as after a pause frame, so that everything that
 //! follows pauses (accounts, records, detectors) works under credits too. The links of ports under credits are
 //! [`LinkState::OnCredit`], so that no packet takes the path without checks.
 
 mod arbiter;
+mod cbfc;
+mod counts;
 mod notify;
 mod verify;
 mod wire;
@@ -19,18 +23,24 @@ use paceline_kernel::queue::{EventQueue, LaneId};
 
 use crate::core::Core;
 use crate::core::credits::arbiter::{Arbiter, Tables};
+use crate::core::credits::cbfc::Updates;
+pub(crate) use crate::core::credits::cbfc::{COUNTS, FREED};
+pub use crate::core::credits::counts::CbfcLane;
 use crate::core::event::Event;
-use crate::core::packet::Packet;
 use crate::core::port::{LinkState, Ports};
 use crate::ids::{PacketId, PortId, ProfileId};
+use crate::world::World;
 use crate::world::classes::STRICT;
 use crate::world::links::Profiles;
-use paceline_run::spec::{Binding, Forwarding, LaneSpec, Phase};
+use paceline_run::spec::{Binding, Cbfc, Forwarding, LaneSpec, Phase, Scope};
 
 /// Kinds of [`Event::Special`] under credits: a port is to announce its credits; a cut-through packet may leave the
 /// switch.
 pub(crate) const TELL: u8 = 17;
 pub(crate) const READY: u8 = 18;
+
+/// Argument of [`TELL`] for what a port announces once in a period.
+const PERIOD: u32 = 0;
 
 /// Counters of one lane of a port, as a sender and as a receiver.
 #[derive(Clone, Copy, Debug, Default)]
@@ -70,8 +80,10 @@ pub(crate) struct Credits {
     /// Size of a flow-control packet, in bytes.
     update: u16,
     buffers: Vec<u32>,
-    /// True for ports whose links may lose packets: their senders announce their counts under event-driven credits too.
+    /// True for ports whose links may lose packets: what was announced is announced again until it is known.
     loses: List<PortId, bool>,
+    /// Updates of Ethernet's credits, by port; empty under other credits.
+    updates: List<PortId, Updates>,
     /// Number of times that a lane's next packet lacked credit.
     stalls: u64,
     /// Ports and lanes that were held back, whose recorder asks for the cause at the other end.
@@ -116,6 +128,10 @@ impl Credits {
             update: spec.update.get() as u16,
             buffers: spec.buffers.clone(),
             loses: ports.iter().map(|port| port.needs_slow_path).collect(),
+            updates: match spec.binding {
+                Binding::Cbfc(_) => List::of(ports.len(), Updates::default()),
+                Binding::Ib { .. } => List::new(),
+            },
             stalls: 0,
             unexplained: Vec::new(),
         };
@@ -135,7 +151,32 @@ impl Credits {
     /// Returns the credits that a packet of `wire` bytes takes.
     #[inline]
     fn units(&self, wire: u16) -> u32 {
-        u32::from(wire).div_ceil(self.unit)
+        self.binding.units(wire, self.unit)
+    }
+
+    /// Returns the units that a port's lane may send next, as far as its lanes share a buffer.
+    #[inline]
+    fn sendable(&self, (port, class): (PortId, u8)) -> u32 {
+        if !self.shares_buffer() {
+            return self.available(&self.lanes[(port, class)]);
+        }
+        let used = self.classes().zip(&self.buffers).map(|(class, &buffer)| {
+            let buffer = buffer.min(self.numbers / 2);
+            buffer - self.available(&self.lanes[(port, class)]).min(buffer)
+        });
+        // One buffer for all, whose size stands at each lane.
+        self.buffers[0].min(self.numbers / 2).saturating_sub(used.sum())
+    }
+
+    /// Returns true if all lanes of a port send into one buffer.
+    #[inline]
+    fn shares_buffer(&self) -> bool {
+        matches!(self.binding, Binding::Cbfc(cbfc) if cbfc.scope == Scope::Port)
+    }
+
+    /// Returns the classes that are lanes.
+    fn classes(&self) -> std::ops::Range<u8> {
+        STRICT + 1..STRICT + 1 + self.buffers.len() as u8
     }
 
     /// Returns the values to announce: the other end's limit, and the units sent here.
@@ -155,16 +196,17 @@ impl Credits {
 
     /// Returns the next time after `now` at which a port announces its credits.
     fn next_look(&self, port: PortId, now: u64) -> u64 {
-        let (period, offset) = match self.binding {
-            Binding::Cbfc { period, .. } => return now + period.as_ps(),
-            Binding::Ib { period, phase } => match phase {
-                Phase::Aligned => (period.as_ps(), 0),
-                Phase::PerPort => {
-                    // Spread over the period, so that not all ports of a network announce at the same instant.
-                    let share = u128::from(period.as_ps()) * port.index() as u128 / self.armed.len() as u128;
-                    (period.as_ps(), share as u64)
-                }
-            },
+        let (Binding::Ib { period, phase }
+        | Binding::Cbfc(Cbfc {
+            cc_timer: period,
+            phase,
+            ..
+        })) = self.binding;
+        let period = period.as_ps();
+        let offset = match phase {
+            Phase::Aligned => 0,
+            // Spread over the period, so that not all ports of a network announce at the same instant.
+            Phase::PerPort => (u128::from(period) * port.index() as u128 / self.armed.len() as u128) as u64,
         };
         let passed = (now + period - offset) / period;
         passed * period + offset
@@ -193,7 +235,7 @@ impl Core {
     #[inline]
     pub(crate) fn has_credit(&self, port: PortId, class: u8, wire: u16) -> bool {
         let links = self.links();
-        links.units(wire) <= links.available(&links.lanes[(port, class)])
+        links.units(wire) <= links.sendable((port, class))
     }
 
     /// Pauses a lane whose next packet lacks credit.
@@ -212,10 +254,15 @@ impl Core {
         }
     }
 
-    /// Returns true if a lane could send the packet that it holds back when only `held` units were in its buffer at the
-    /// other end.
-    pub(crate) fn could_send(&self, port: PortId, class: u8, held: u32) -> bool {
+    /// Returns true if a lane could send the packet that it holds back when only the units in `held` were in the buffers at
+    /// the other end.
+    pub(crate) fn could_send(&self, port: PortId, class: u8, held: &Grid<PortId, u32>) -> bool {
         let links = self.links();
+        let peer = self.ports[port].peer;
+        let held = match links.shares_buffer() {
+            true => links.classes().map(|class| held[(peer, class)]).sum(),
+            false => held[(peer, class)],
+        };
         let buffer = links.buffers[usize::from(class - STRICT - 1)];
         let room = buffer.saturating_sub(held).min(links.numbers / 2);
         links.lanes[(port, class)].need <= room
@@ -244,23 +291,14 @@ impl Core {
     }
 
     /// Frees the units of a packet that has left the input buffer, and has them announced.
-    pub(crate) fn give_room(&mut self, port: PortId, class: u8, wire: u16) {
+    pub(crate) fn give_room(&mut self, world: &World, port: PortId, class: u8, wire: u16) {
         let links = self.links_mut();
         let units = links.units(wire);
         links.lanes[(port, class)].free += units;
         match links.binding {
             // InfiniBand announces periodically: the next announcement covers all packets until then.
             Binding::Ib { .. } => self.has_news(port),
-            Binding::Cbfc { delay, .. } if delay.as_ps() == 0 => self.notify_lane(port, class),
-            Binding::Cbfc { delay, .. } => {
-                let at = self.now + delay.as_ps();
-                let what = Event::Special {
-                    kind: TELL,
-                    a: port.0,
-                    b: u32::from(class),
-                };
-                self.schedule(LaneId::WHEEL, at, what);
-            }
+            Binding::Cbfc(_) => self.owes_update(world, port, 1 << class),
         }
     }
 
@@ -280,12 +318,15 @@ impl Core {
         self.schedule(LaneId::WHEEL, at, what);
     }
 
-    /// Announces the credits of one lane, or of all lanes for class 0.
-    pub(crate) fn notify_credits(&mut self, port: PortId, class: u32) {
-        if class != 0 {
-            return self.notify_lane(port, class as u8);
+    /// Announces a port's counts, whose time has come: those that `what` stands for.
+    pub(crate) fn notify_credits(&mut self, world: &World, port: PortId, what: u32) {
+        if what != PERIOD {
+            return self.send_freed(world, port, what);
         }
         self.links_mut().armed[port] = false;
+        if matches!(self.links().binding, Binding::Cbfc(_)) {
+            return self.post_counts(port);
+        }
         for class in STRICT + 1..self.class_count as u8 {
             self.notify_lane(port, class);
         }
@@ -304,38 +345,46 @@ impl Core {
             return;
         }
         links.lanes[(port, class)].telling = true;
-        self.post_update(port, class);
+        let size = links.update;
+        self.post_control(port, class, 0, size);
     }
 
-    /// Takes in a flow-control packet. Returns true if the lane's next packet, which was held back, may go now.
-    pub(crate) fn hear_credits(&mut self, port: PortId, id: PacketId) -> bool {
-        let Packet {
-            class,
-            note,
-            answers,
-            tag,
-            ..
-        } = *self.packets.get(id);
+    /// Takes in a flow-control packet. Returns the lanes that it brings credit, a bit each.
+    pub(crate) fn hear_credits(&mut self, world: &World, port: PortId, id: PacketId) -> u16 {
+        let packet = *self.packets.get(id);
         self.packets.remove(id);
         let links = self.links_mut();
-        let lane = &mut links.lanes[(port, class)];
-        lane.limit = note;
+        if matches!(links.binding, Binding::Cbfc(_)) {
+            self.hear_counts(world, port, &packet);
+            return 0;
+        }
+        let lane = &mut links.lanes[(port, packet.class)];
+        lane.limit = packet.note;
         // The difference is what the link has lost: it takes no room here, and without this the sender would lack it
         // forever.
-        let lost = tag == 0 && std::mem::replace(&mut lane.arrived, answers) != answers;
-        let lane = *lane;
-        let enough = lane.need <= links.available(&lane);
+        let lost = packet.tag == 0 && std::mem::replace(&mut lane.arrived, packet.answers) != packet.answers;
         if lost {
             self.has_news(port);
         }
-        enough && self.ports[port].paused & 1 << class != 0
+        1 << packet.class
+    }
+
+    /// Returns true if a lane that was held back may send its packet now.
+    pub(crate) fn may_resume(&self, port: PortId, class: u8) -> bool {
+        let links = self.links();
+        let is_held = self.ports[port].paused & 1 << class != 0;
+        is_held && links.lanes[(port, class)].need <= links.sendable((port, class))
     }
 
     /// Announces a lane's credits again, after the link has lost the flow-control packet that was bound for `port`.
     pub(crate) fn lost_update(&mut self, port: PortId, class: u8) {
         let from = self.ports[port].peer;
-        self.links_mut().lanes[(from, class)].announced = None;
-        self.has_news(from);
+        let links = self.links_mut();
+        // Ethernet's counts are repeated by their own timers.
+        if matches!(links.binding, Binding::Ib { .. }) {
+            links.lanes[(from, class)].announced = None;
+            self.has_news(from);
+        }
     }
 
     /// Resets the lanes of a port whose link has failed: nothing may be sent before the other end has announced again.
@@ -345,10 +394,17 @@ impl Core {
             (lane.limit, lane.sent, lane.arrived) = (0, 0, 0);
             (lane.announced, lane.telling) = (None, false);
         }
+        self.forget_updates(port);
     }
 
     /// Announces the credits of a port whose link is back.
-    pub(crate) fn renew_credits(&mut self, port: PortId) {
-        self.has_news(port);
+    pub(crate) fn renew_credits(&mut self, world: &World, port: PortId) {
+        match self.links().binding {
+            Binding::Ib { .. } => self.has_news(port),
+            Binding::Cbfc(_) => {
+                let all = self.links().classes().fold(0, |all, class| all | 1 << class);
+                self.owes_update(world, port, all);
+            }
+        }
     }
 }

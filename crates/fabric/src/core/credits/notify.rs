@@ -14,9 +14,7 @@ impl Core {
         };
         let recorder = &mut self.watch.recorder.credits;
         while recorder.due() <= at {
-            recorder.sample(is_over, |port, class, _| {
-                u64::from(links.available(&links.lanes[(port, class)]))
-            });
+            recorder.sample(is_over, |port, class, _| u64::from(links.sendable((port, class))));
         }
     }
 

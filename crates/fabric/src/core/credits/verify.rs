@@ -16,6 +16,14 @@ impl Core {
         let links = self.links();
         let mask = links.numbers - 1;
         for (id, port) in self.ports.numbered() {
+            if links.shares_buffer() {
+                let taken: u32 = links.classes().map(|class| held[(id, class)]).sum();
+                assert!(
+                    taken <= links.buffers[0],
+                    "port {id}: {taken} taken of a buffer of {}",
+                    links.buffers[0]
+                );
+            }
             for (class, &buffer) in (STRICT + 1..).zip(&links.buffers) {
                 let (lane, peer) = (&links.lanes[(id, class)], &links.lanes[(port.peer, class)]);
                 assert_eq!(

@@ -3,22 +3,22 @@
 use paceline_kernel::queue::Entry;
 
 use crate::core::Core;
+use crate::core::credits::cbfc::COUNTS;
 use crate::core::event::Event;
 use crate::core::packet::Packet;
 use crate::ids::{PacketId, PortId};
 use crate::world::World;
 use crate::world::classes::{LINK_CONTROL, STRICT};
 use paceline_run::outcome::PacketKind;
-use paceline_run::spec::Binding;
 
 impl Core {
-    /// Queues a flow-control packet for a lane. Its values are written when it leaves, so that they are the latest.
-    pub(super) fn post_update(&mut self, port: PortId, class: u8) {
-        let wire = self.links().update;
+    /// Queues a flow-control packet of `wire` bytes. Its values are written when it leaves, so that they are the latest.
+    pub(super) fn post_control(&mut self, port: PortId, class: u8, tag: u8, wire: u16) {
         let id = self.packets.insert(Packet {
             kind: PacketKind::Credit,
             sent_at: self.now,
             class,
+            tag,
             wire,
             ..Packet::EMPTY
         });
@@ -33,6 +33,9 @@ impl Core {
     /// Writes the current values of a lane into the flow-control packet that leaves next.
     pub(crate) fn write_update(&mut self, port: PortId) {
         let id = self.queues[(port, LINK_CONTROL)].head;
+        if self.packets.get(id).tag == COUNTS {
+            return self.write_counts(port, id);
+        }
         let class = self.packets.get(id).class;
         // The update may overtake frames that link-level retry sends again: what is not here yet is not lost.
         let counts = !self.has_outstanding(port);
@@ -53,16 +56,14 @@ impl Core {
     fn spend(&mut self, port: PortId, class: u8, wire: u16) {
         let links = self.links_mut();
         let units = links.units(wire);
-        let lane = links.lanes[(port, class)];
-        assert!(units <= links.available(&lane), "nothing is sent without credit");
+        assert!(
+            units <= links.sendable((port, class)),
+            "nothing is sent without credit"
+        );
         let mask = links.numbers - 1;
         let lane = &mut links.lanes[(port, class)];
         (lane.sent, lane.used) = ((lane.sent + units) & mask, true);
-        // Under event-driven credits the count is of use only to find losses, so lossless links do not announce it.
-        let notifies = matches!(links.binding, Binding::Ib { .. }) || links.loses[port];
-        if notifies {
-            self.has_news(port);
-        }
+        self.has_news(port);
     }
 
     /// Puts a packet on the wire of a port under credits, or with link-level retry: see [`Core::transmit`].

@@ -1,6 +1,6 @@
 //! Frames that arrive on links with retry, and the control ordered sets that answer them.
 
-use paceline_kernel::queue::{Entry, EventQueue, LaneId};
+use paceline_kernel::queue::LaneId;
 
 use crate::core::Core;
 use crate::core::event::Event;
@@ -24,7 +24,6 @@ impl Core {
         if !self.ports[port].is_up() {
             return;
         }
-        let takes = self.time_of(world, port, u64::from(LinkRetry::CONTROL));
         let End { receiver, counts, .. } = self.end_of(port);
         receiver.controls(now);
         *match control {
@@ -43,10 +42,8 @@ impl Core {
             ..Packet::EMPTY
         };
         self.trace_control(world, port, TraceKind::Dequeue, packet);
-        self.agenda.count(PacketKind::Llr, LinkRetry::CONTROL);
-        self.lengthen(port, takes);
+        let at = self.insert_ordered_set(world, port, PacketKind::Llr, LinkRetry::CONTROL);
         let p = &self.ports[port];
-        let at = now + takes + world.profiles[p.profile].delay;
         if p.crosses() {
             let id = self.packets.insert(packet);
             return self.agenda.cross(p, at, id, LaneId::WHEEL);
@@ -70,28 +67,6 @@ impl Core {
             let id = self.packets.insert(packet);
             self.trace(world, port, what, id, 0);
             self.packets.remove(id);
-        }
-    }
-
-    /// Makes a port busy for `takes` ps more.
-    fn lengthen(&mut self, port: PortId, takes: u64) {
-        let (now, tie) = (self.now, self.tie);
-        let p = &self.ports[port];
-        if p.free_at == EventQueue::END_OF_TIME {
-            return;
-        }
-        let was_busy = p.is_busy(now, tie);
-        let until = p.free_at.max(now) + takes;
-        let what = Event::TxDone { port }.encode();
-        let tie = self.agenda.ties.next(until, what);
-        let p = &mut self.ports[port];
-        // The end that may be pending is ignored when it comes: it is another one.
-        let awaited = was_busy && p.done_pending;
-        (p.free_at, p.free_tie, p.done_pending) = (until, tie, awaited);
-        if awaited {
-            self.agenda
-                .queue
-                .push(LaneId::WHEEL, Entry { at: until, tie, what });
         }
     }
 

@@ -95,12 +95,6 @@ impl Core {
         self.retry.as_mut().expect("a link with retry").end(port)
     }
 
-    /// Returns the time of `bytes` on the port's link, in ps, without framing.
-    fn time_of(&self, world: &World, port: PortId, bytes: u64) -> u64 {
-        let rate = world.profiles[self.ports[port].profile].rate;
-        rate.time_to_send(paceline_kernel::Bytes::new(bytes)).as_ps()
-    }
-
     /// Handles an event of a link with retry. Returns true if the layers above may send through the port now.
     pub(crate) fn retry_event(&mut self, world: &World, kind: u8, port: PortId, b: u32) -> bool {
         match kind {

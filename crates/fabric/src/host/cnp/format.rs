@@ -4,6 +4,7 @@ use paceline_congestion::Mark;
 use paceline_congestion::receiver::Cnp;
 use paceline_kernel::BitRate;
 
+use crate::core::order::ORDER_FLAGS;
 use crate::core::packet::Packet;
 
 /// Flag in a CNP's tag: its note has a rate.
@@ -14,7 +15,7 @@ const MBPS: u64 = 1_000_000;
 /// Returns the contents of a CNP packet.
 pub(crate) fn read_cnp(packet: &Packet) -> Cnp {
     let marks = [Mark::None, Mark::Undetermined, Mark::Congested];
-    let of_tag = |mark: &Mark| *mark as u8 == packet.tag & !TELLS_RATE;
+    let of_tag = |mark: &Mark| *mark as u8 == packet.tag & !(TELLS_RATE | ORDER_FLAGS);
     let rate = BitRate::from_bps(u64::from(packet.note) * MBPS);
     Cnp {
         mark: marks.into_iter().find(of_tag).unwrap_or_default(),

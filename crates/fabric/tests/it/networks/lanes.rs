@@ -24,13 +24,17 @@ pub fn ib(blocks: u32) -> LaneSpec {
     }
 }
 
-/// Ethernet's credits, one lane of `cells` of 64 bytes.
+/// Ethernet's credits, one lane of `cells` of 64 bytes, returned as soon as may be.
 pub fn cbfc(cells: u32) -> LaneSpec {
     LaneSpec {
-        binding: Binding::Cbfc {
-            delay: Span::ZERO,
-            period: Span::from_ps(4_096_000),
-        },
+        binding: Binding::Cbfc(Cbfc {
+            overhead: 0,
+            cf_min: Bytes::new(8),
+            cf_max: Bytes::new(65_536),
+            cc_timer: Span::from_us(10),
+            phase: Phase::Aligned,
+            scope: Scope::Lane,
+        }),
         ..ib(cells)
     }
 }

@@ -100,6 +100,7 @@ pub(super) fn resolve(
         let location = cx.texts.of_value(spanned);
         let written = spanned.get_mut();
         let scheme = schemes.index(cx, written.scheme.as_ref())?;
+        labels.keeps_to_path = filled!(written.one_path: Job);
         let seeds = seeds(cx.seed, workloads + i);
         let mut factory = Maker {
             cx: &mut *cx,

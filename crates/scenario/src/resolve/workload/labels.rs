@@ -1,6 +1,6 @@
 //! Labels of flows in results.
 
-use paceline_kernel::sorted::SortedMap;
+use paceline_kernel::sorted::{SortedMap, SortedSet};
 
 use crate::diagnostics::Problem;
 
@@ -9,6 +9,9 @@ use crate::diagnostics::Problem;
 pub(super) struct Labels {
     pub(super) names: Vec<String>,
     known: SortedMap<String, u16>,
+    /// True while the labels that are asked for are those of flows with one path, and those that were.
+    pub(super) keeps_to_path: bool,
+    pub(super) one_path: SortedSet<u16>,
 }
 
 /// Upper limit of labels, because flows store 16-bit numbers.
@@ -18,12 +21,16 @@ impl Labels {
     /// Returns the number of a label. Labels beyond [`MOST_LABELS`], which [`Labels::check`] rejects, get arbitrary
     /// numbers.
     pub(super) fn index(&mut self, name: &str) -> u16 {
-        if let Some(&index) = self.known.get(name) {
-            return index;
+        let known = self.known.get(name).copied();
+        let index = known.unwrap_or_else(|| {
+            let index = self.names.len() as u16;
+            self.names.push(name.to_string());
+            self.known.insert(name.to_string(), index);
+            index
+        });
+        if self.keeps_to_path {
+            self.one_path.insert(index);
         }
-        let index = self.names.len() as u16;
-        self.names.push(name.to_string());
-        self.known.insert(name.to_string(), index);
         index
     }
 

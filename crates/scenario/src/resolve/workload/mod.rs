@@ -50,6 +50,8 @@ pub(super) struct Traffic {
     pub(super) jobs: Vec<Job>,
     pub(super) programs: Vec<Program>,
     pub(super) labels: Vec<String>,
+    /// Labels whose flows keep to one path.
+    pub(super) one_path: Vec<u16>,
     /// Indices of flows in the order in which they were written, for simulators that depend on it.
     pub(super) written: Vec<u32>,
     /// Messages of each host, in networks with credits.
@@ -108,6 +110,7 @@ pub(super) fn resolve(
                 format!("another workload has the label `{label}` ({other}): results show both as one");
             cx.warn(WarningKind::SharedLabel, &location, text);
         }
+        labels.keeps_to_path = filled!(written.one_path: Workload);
         // Random numbers depend on the workload's index, so other workloads do not change its flows.
         let seeds = Seeds {
             seed: cx.seed,
@@ -159,6 +162,7 @@ pub(super) fn resolve(
         jobs,
         programs,
         labels: labels.names,
+        one_path: labels.one_path.into_iter().collect(),
     })
 }
 

@@ -1,6 +1,8 @@
 //! InfiniBand packets, in both forms that networks with credits have.
 
-use paceline_fabric::spec::{Arbitration, Forwarding, Model, ModelSpec, Phase, Release, RunSpec};
+use paceline_fabric::spec::{
+    Arbitration, Cbfc, Forwarding, Model, ModelSpec, Phase, Release, RunSpec, Scope,
+};
 
 use super::*;
 
@@ -134,10 +136,14 @@ fn packets_under_credits_of_the_standard() {
         (packets[2].bytes[8], &frame(2)[..4]),
         (25, &[0x00, 0x07, 0x10, 0x34][..])
     );
-    let file = standard(Binding::Cbfc {
-        delay: Span::ZERO,
-        period: Span::from_us(4),
-    });
+    let file = standard(Binding::Cbfc(Cbfc {
+        overhead: 0,
+        cf_min: Bytes::new(800),
+        cf_max: Bytes::new(65_536),
+        cc_timer: Span::from_us(10),
+        phase: Phase::Aligned,
+        scope: Scope::Lane,
+    }));
     let found = super::blocks(&file);
     assert_eq!(u16_at(found[1].1, 0), 1, "Ethernet");
     assert_eq!(super::packets(&found).len(), 2);
