@@ -85,6 +85,7 @@ fn a_folder_answers_the_same() {
             "critical_path",
             "deadlock",
             "drops",
+            "isolated",
             "operations",
         ];
         assert_ne!(some, rare.contains(&table.name), "{}", table.name);

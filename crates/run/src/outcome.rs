@@ -360,11 +360,13 @@ pub enum PacketKind {
     Grant,
     /// Control ordered set of link-level retry, or a frame that such a link carries again.
     Llr,
+    /// Message of a switch to its neighbour that a flow is isolated (CIM of IEEE 802.1Qcz).
+    Isolate,
 }
 
 impl PacketKind {
     /// All kinds, in the order of their declaration.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Data,
         Self::Ack,
         Self::Nack,
@@ -375,6 +377,7 @@ impl PacketKind {
         Self::Credit,
         Self::Grant,
         Self::Llr,
+        Self::Isolate,
     ];
     /// Number of kinds, for arrays indexed by kind.
     pub const COUNT: usize = Self::ALL.len();
@@ -392,6 +395,7 @@ impl PacketKind {
             Self::Credit => "credit",
             Self::Grant => "grant",
             Self::Llr => "llr",
+            Self::Isolate => "isolate",
         }
     }
 
@@ -408,13 +412,13 @@ impl PacketKind {
     /// retry.
     #[inline]
     pub const fn is_link_control(self) -> bool {
-        matches!(self, Self::Pause | Self::Resume | Self::Credit)
+        matches!(self, Self::Pause | Self::Resume | Self::Credit | Self::Isolate)
     }
 
-    /// Returns true for frames of priority flow control, which end at the port that receives them.
+    /// Returns true for frames between neighbours about the priorities of a link: of flow control, and of isolation.
     #[inline(always)]
     pub const fn is_pfc(self) -> bool {
-        matches!(self, Self::Pause | Self::Resume)
+        matches!(self, Self::Pause | Self::Resume | Self::Isolate)
     }
 }
 

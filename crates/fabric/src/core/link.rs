@@ -331,7 +331,7 @@ impl Core {
         let (kind, wire, tag) = (packet.kind, packet.wire, packet.tag);
         match kind {
             // As with corrupted packets: pauses without timers need frames that arrive.
-            PacketKind::Pause | PacketKind::Resume => false,
+            PacketKind::Pause | PacketKind::Resume | PacketKind::Isolate => false,
             PacketKind::Credit if tag == COUNTS => self.is_control_lost(world, port, Carried::Count),
             PacketKind::Credit => self.is_control_lost(world, port, Carried::Credit),
             _ => self.noise_of(world, port, wire) > Fate::Good,

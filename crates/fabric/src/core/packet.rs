@@ -75,6 +75,8 @@ impl Packet {
     /// Flag of the last packet of a message on a persistent connection. What follows is numbered as if the packet were
     /// full.
     pub(crate) const ENDS_MESSAGE: u8 = 1 << 5;
+    /// Flag of a packet that a switch has put into another class than that in which it came.
+    pub(crate) const MOVED: u8 = 1 << 7;
 
     /// Packet with all fields empty, as a base for others.
     pub const EMPTY: Self = Self {

@@ -134,7 +134,11 @@ impl Hosts {
             PacketKind::Cnp => self.receive_cnp(cx, id),
             PacketKind::Signal => self.receive_signal(cx, id),
             PacketKind::Grant => self.receive_grant(cx, id),
-            PacketKind::Pause | PacketKind::Resume | PacketKind::Credit | PacketKind::Llr => {
+            PacketKind::Pause
+            | PacketKind::Resume
+            | PacketKind::Credit
+            | PacketKind::Llr
+            | PacketKind::Isolate => {
                 unreachable!("what links tell each other ends at the port")
             }
         }

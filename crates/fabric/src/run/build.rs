@@ -300,6 +300,7 @@ fn classes_of(spec: &RunSpec) -> Classes {
     Classes::new(
         (spec.flow_classes())
             .chain(spec.nic.ack_class)
+            .chain(spec.switch.isolation.iter().flat_map(|own| [own.from, own.to]))
             .chain(spec.storms.iter().map(|storm| storm.class)),
     )
 }

@@ -293,7 +293,7 @@ impl Simulation {
             for id in self.waiting_in(slot) {
                 let packet = self.core.packets.get(id);
                 if packet.ingress != PortId::NONE {
-                    held[(packet.ingress, slot.1)] += match &self.kind {
+                    held[(packet.ingress, self.world.account_class(packet))] += match &self.kind {
                         NetworkKind::Lanes(_) => self.core.units(packet.wire),
                         _ => u32::from(packet.wire),
                     };

@@ -140,13 +140,15 @@ impl Simulation {
         let mut lost = 0;
         while self.core.queues[(port, class)].head != PacketId::NONE {
             let (id, _) = self.core.queues[(port, class)].pop(&self.core.packets);
-            let wire = u32::from(self.core.packets.get(id).wire);
+            let packet = *self.core.packets.get(id);
+            let (wire, ingress) = (u32::from(packet.wire), packet.ingress);
             self.core.ports[port].queued -= wire;
-            let ingress = self.core.packets.get(id).ingress;
+            self.switches.left_queue(&self.core, port, &packet);
             // Other ingress ports may have paused because of these packets, and nothing else would resume them.
+            let account = self.world.account_class(&packet);
             if class > STRICT && ingress != PortId::NONE && !keeps_bytes {
                 self.switches
-                    .release_lost(&mut Cx::new(&self.world, &mut self.core), ingress, class, wire);
+                    .release_lost(&mut Cx::new(&self.world, &mut self.core), ingress, account, wire);
             }
             self.core.discard(&self.world, port, id, why);
             lost += 1;

@@ -106,10 +106,14 @@ impl Simulation {
             }
             return self.core.discard(&self.world, port, id, Lost::Link);
         }
-        if self.core.packets.get(id).kind.is_pfc() {
-            return self.receive_pfc(port, id);
+        match kind {
+            PacketKind::Isolate => {
+                let cx = &mut Cx::new(&self.world, &mut self.core);
+                self.switches.hear_isolation(cx, port, id);
+            }
+            kind if kind.is_pfc() => self.receive_pfc(port, id),
+            _ => self.pass_on(port, id),
         }
-        self.pass_on(port, id);
     }
 
     /// Passes on a packet that a link has brought.

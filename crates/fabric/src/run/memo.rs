@@ -106,6 +106,7 @@ impl Simulation {
             ),
             (self.parts.is_some(), "the run is cut into parts"),
             (spec.entropy.is_some(), "senders choose a path for each packet"),
+            (spec.switch.isolation.is_some(), "switches isolate flows"),
             (
                 matches!(spec.nic.recovery, Recovery::Rud(_)) || needs(|needs| needs.words || needs.grants),
                 "receivers keep more of each packet than is compared (RUD, grants)",

@@ -8,7 +8,7 @@ use crate::core::retry::LlrPort;
 use crate::host::Arrivals;
 use crate::ids::PortId;
 use crate::run::simulation::Simulation;
-use crate::switch::SwitchResults;
+use crate::switch::{IsolatedFlow, SwitchResults};
 use crate::traffic::TrafficResults;
 use crate::watch::account::Accounts;
 use crate::watch::record::Recorder;
@@ -30,6 +30,7 @@ pub(crate) struct PartResults {
     recorder: Recorder,
     accounts: Accounts,
     retries: Vec<LlrPort>,
+    isolated: Vec<IsolatedFlow>,
     pub(crate) sums: Sums,
 }
 
@@ -85,12 +86,14 @@ impl Simulation {
         }
         let (mut sums, mut arrivals) = (self.sums(), self.hosts.arrivals());
         let mut retries = self.core.retry_counts();
+        let mut isolated = self.switches.isolated_flows(&self.core);
         let of_node = self.core.become_whole();
         for mut other in results {
             let part = other.part;
             sums.add(&other.sums);
             arrivals.append(std::mem::take(&mut other.arrivals));
             retries.append(&mut other.retries);
+            isolated.append(&mut other.isolated);
             self.take_in(other, &|node| {
                 of_node.as_ref().is_some_and(|of_node| of_node[node] == part)
             });
@@ -100,6 +103,11 @@ impl Simulation {
         let mut outcome = self.into_outcome(model, &sums);
         if !of_lanes.is_empty() {
             outcome.tables.add(Table::new(of_lanes));
+        }
+        if !isolated.is_empty() {
+            let place = |row: &IsolatedFlow| (row.at_ps, row.port.node, row.port.interface, row.flow_id);
+            isolated.sort_unstable_by_key(place);
+            outcome.tables.add(Table::new(isolated));
         }
         if !retries.is_empty() {
             retries.sort_unstable_by_key(|row| (row.port.node, row.port.interface));
@@ -136,6 +144,7 @@ impl Simulation {
         let core = &self.core;
         let (counters, sent, digest) = core.counted();
         let retries = core.retry_counts();
+        let isolated = self.switches.isolated_flows(core);
         PartResults {
             part: core.part(),
             traffic: self.traffic.results(&self.world, |node| core.has(node)),
@@ -147,6 +156,7 @@ impl Simulation {
             recorder: self.core.watch.recorder,
             accounts: self.core.watch.accounts,
             retries,
+            isolated,
             sums,
         }
     }

@@ -68,8 +68,9 @@ impl Simulation {
                     next = self.core.packets.get(next).next;
                 }
                 assert_eq!(bytes, queue.bytes, "port {id} class {class}: bytes of the queue");
+                let is_held = self.switches.holds_back(&self.core, id, class as u8);
                 assert_eq!(
-                    queue.head != PacketId::NONE,
+                    queue.head != PacketId::NONE && !is_held,
                     port.ready >> class & 1 == 1,
                     "port {id} class {class}: ready bit"
                 );

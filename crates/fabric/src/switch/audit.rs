@@ -67,6 +67,9 @@ impl Switches {
         if self.notices.is_some() {
             return Err("switches notify senders");
         }
+        if self.isolation.is_some() {
+            return Err("switches isolate flows");
+        }
         print.begin(Part::Streams);
         self.mark_rng.note(print);
         print.begin(Part::Ports);
@@ -81,12 +84,14 @@ impl Switches {
         self.assists.are_none()
             && self.telemetry.pint.is_none()
             && self.notices.is_none()
+            && self.isolation.is_none()
             && !self.spreading.is_on()
             && self.ties.is_none()
     }
 
     /// Checks that what came in and has not gone out is in the queues, and that the pool counts its share.
     pub(crate) fn verify_buffers(&self, core: &Core) {
+        self.verify_isolated(core);
         let mut held: List<SwitchId, u64> = List::of(self.buffers.len(), 0);
         let (mut counted, mut shared) = (held.clone(), held.clone());
         for (id, port) in core.ports.numbered().filter(|(_, port)| !port.is_host) {

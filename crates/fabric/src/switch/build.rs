@@ -10,6 +10,7 @@ use crate::core::random::PortStreams;
 use crate::ids::SwitchId;
 use crate::switch::Switches;
 use crate::switch::assist::Assists;
+use crate::switch::isolation::Isolated;
 use crate::switch::notice_table::Notices;
 use crate::switch::pint::PintPorts;
 use crate::switch::shared_buffer::{BufferRules, SwitchBuffer};
@@ -51,7 +52,9 @@ impl Switches {
         let buffers = buffers(spec, ports, profiles);
         let notices = Notices::new(spec.switch.fast_cnp.as_ref(), ports, buffers.len());
         let answers = (notices.as_ref()).is_some_and(|notices| notices.looks_at_departures());
-        let straight = rules.alike && pint.is_none() && !traced && !answers;
+        let isolation = spec.switch.isolation.as_ref();
+        let isolation = isolation.map(|own| Box::new(Isolated::new(own, classes, buffers.len())));
+        let straight = rules.alike && pint.is_none() && !traced && !answers && isolation.is_none();
         let marks = profiles.iter().any(|profile| profile.red.is_on());
         let marking = if marks { ports.len() } else { 0 };
         Self {
@@ -65,6 +68,7 @@ impl Switches {
             ties,
             watchdog,
             notices,
+            isolation,
             assists,
             mark_rng: PortStreams::new(seed, Purpose::Mark, marking),
         }

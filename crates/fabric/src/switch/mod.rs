@@ -5,6 +5,8 @@ mod audit;
 mod build;
 mod changed;
 mod drops;
+mod isolated;
+mod isolation;
 mod notice_table;
 mod notices;
 mod pint;
@@ -25,6 +27,7 @@ use crate::core::Core;
 use crate::core::random::{PortStreams, have_moved};
 use crate::ids::{PortId, SwitchId};
 use crate::switch::assist::Assists;
+use crate::switch::isolation::Isolated;
 use crate::switch::notice_table::Notices;
 use crate::switch::shared_buffer::{BufferRules, SwitchBuffer};
 use crate::switch::spread::Spreading;
@@ -35,6 +38,7 @@ use paceline_kernel::ids::List;
 use paceline_run::outcome::{PortRef, TiedArrivals};
 
 pub(crate) use assist::check;
+pub use isolated::IsolatedFlow;
 pub(crate) use notice_table::NOTICE;
 pub(crate) use shared_buffer::doublings_begun;
 pub(crate) use spread::Stage;
@@ -62,6 +66,8 @@ pub struct Switches {
     watchdog: Option<Box<Watchdog>>,
     /// Notifications that switches make for senders; `None` for none.
     notices: Option<Box<Notices>>,
+    /// Flows that congest ports, in queues of their own; `None` if none are isolated.
+    isolation: Option<Box<Isolated>>,
     /// Random streams of the ports' marking decisions.
     mark_rng: PortStreams,
 }
@@ -87,6 +93,7 @@ impl Switches {
     /// Notes that the link of a port has failed and its queues are lost.
     pub(crate) fn link_down(&mut self, core: &Core, port: PortId) {
         self.assists.link_down(port);
+        self.forget_isolated(core, port);
         if let Some(watchdog) = &mut self.watchdog {
             watchdog.forget(port, core.now(), core.class_count() as u8);
         }

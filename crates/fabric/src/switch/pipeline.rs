@@ -74,6 +74,10 @@ impl Switches {
         if self.hears_arrivals && !self.hear_arrival(cx, ingress, egress, id) {
             return None;
         }
+        if self.isolation.is_some() {
+            self.receive_isolating(cx, ingress, egress, id);
+            return None;
+        }
         Some(self.straight && !self.assists.is_awake(egress))
     }
 
@@ -172,7 +176,14 @@ impl Switches {
     /// is to be dropped.
     // Left to the compiler, this and `enqueue` become calls: 15 instructions per hop.
     #[inline(always)]
-    fn admit(&mut self, cx: &mut Cx<'_>, ingress: PortId, egress: PortId, class: u8, id: PacketId) -> bool {
+    pub(super) fn admit(
+        &mut self,
+        cx: &mut Cx<'_>,
+        ingress: PortId,
+        egress: PortId,
+        class: u8,
+        id: PacketId,
+    ) -> bool {
         if self.rules.alike {
             self.admit_where::<true>(cx, ingress, class, id)
         } else {
@@ -235,6 +246,9 @@ impl Switches {
     /// Sends the next packet of an idle port, unless all classes are empty or paused.
     #[inline]
     pub(crate) fn switch_send(&mut self, cx: &mut Cx<'_>, egress: PortId) {
+        if self.isolation.is_some() {
+            return self.send_isolating(cx, egress);
+        }
         let port = &mut cx.core.ports[egress];
         let Some(class) = port.next_class() else { return };
         let queue = &mut cx.core.queues[(egress, class)];
@@ -264,7 +278,7 @@ impl Switches {
 
     /// Marks a packet that leaves a queue in which `left` bytes stay, as schemes or the RED curve decide.
     #[inline(always)]
-    fn mark_departing(
+    pub(super) fn mark_departing(
         &mut self,
         cx: &mut Cx<'_>,
         profile: &LinkProfile,
@@ -293,7 +307,7 @@ impl Switches {
     }
 
     #[inline(never)]
-    fn leave_and_tell(&mut self, cx: &mut Cx<'_>, egress: PortId, id: PacketId, left: u32) {
+    pub(super) fn leave_and_tell(&mut self, cx: &mut Cx<'_>, egress: PortId, id: PacketId, left: u32) {
         self.leave::<true>(cx, egress, id, left);
     }
 
@@ -350,7 +364,7 @@ impl Switches {
 
     /// Returns a departing packet's bytes to its ingress accounts. Returns true if a pause can end.
     #[inline(always)]
-    fn release(&mut self, cx: &mut Cx<'_>, ingress: PortId, class: u8, wire: u16) -> bool {
+    pub(super) fn release(&mut self, cx: &mut Cx<'_>, ingress: PortId, class: u8, wire: u16) -> bool {
         let port = &cx.core.ports[ingress];
         let buffer = &mut self.buffers[port.switch()];
         let queue = &mut cx.core.queues[(ingress, class)];

@@ -329,6 +329,7 @@ mod tests {
             tiers: Vec::new(),
             watchdog: None,
             fast_cnp: None,
+            isolation: None,
             loss: LossSpec::NONE,
             assist: None,
         };
@@ -458,6 +459,7 @@ mod tests {
                 assist: None,
                 watchdog: None,
                 fast_cnp: None,
+                isolation: None,
                 loss: LossSpec {
                     lossless: 1 << 3,
                     drop,

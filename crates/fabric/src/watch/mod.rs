@@ -12,6 +12,7 @@ mod view;
 use crate::core::credits::CbfcLane;
 use crate::core::port::Ports;
 use crate::core::retry::LlrPort;
+use crate::switch::IsolatedFlow;
 use crate::watch::account::Accounts;
 use crate::watch::blame::Blames;
 use crate::watch::drops::{Drops, LostPacket};
@@ -28,6 +29,7 @@ use paceline_run::table::{Declared, Row};
 pub const TABLES: &[&Declared] = &[
     Waited::DECLARED,
     CbfcLane::DECLARED,
+    IsolatedFlow::DECLARED,
     LlrPort::DECLARED,
     LostPacket::DECLARED,
 ];

@@ -29,6 +29,7 @@ mod halves;
 mod ideal;
 mod invariants;
 mod irn;
+mod isolation;
 mod latency;
 mod limits;
 mod llr;

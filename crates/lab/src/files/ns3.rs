@@ -155,9 +155,12 @@ fn record(spec: &RunSpec, event: &TraceEvent) -> [u8; 56] {
         PacketKind::Nack => (0xfd, event.event),
         PacketKind::Pause | PacketKind::Resume => (0xfe, event.event),
         // The reference has no other notification.
-        PacketKind::Cnp | PacketKind::Signal | PacketKind::Credit | PacketKind::Grant | PacketKind::Llr => {
-            (0xff, event.event)
-        }
+        PacketKind::Cnp
+        | PacketKind::Signal
+        | PacketKind::Credit
+        | PacketKind::Grant
+        | PacketKind::Llr
+        | PacketKind::Isolate => (0xff, event.event),
     };
     put(26, &[protocol, event_code(kind)]);
     // An ACK's own ECN field is clear: the echo is a flag.
@@ -209,7 +212,11 @@ fn put_body(put: &mut impl FnMut(usize, &[u8]), event: &TraceEvent, flow: &FlowS
             put(32, &(event.flow as u16).to_le_bytes());
             put(34, &[flow.class, event.mark.code_point()]);
         }
-        PacketKind::Pause | PacketKind::Resume | PacketKind::Credit | PacketKind::Llr => {}
+        PacketKind::Pause
+        | PacketKind::Resume
+        | PacketKind::Credit
+        | PacketKind::Llr
+        | PacketKind::Isolate => {}
     }
 }
 

@@ -4,6 +4,7 @@ use paceline_congestion::detect::{Detector, tcd};
 use paceline_kernel::{BitRate, Bytes, Span};
 use serde::{Deserialize, Serialize};
 
+use super::isolation::Isolation;
 use super::node::NodeId;
 use super::notices::FastCnp;
 
@@ -41,6 +42,9 @@ pub struct SwitchSpec {
     /// Congestion notifications that switches make; `None` for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fast_cnp: Option<FastCnp>,
+    /// Isolation of flows that congest a port.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
     /// Groups of switches that differ; if several name a switch, the first counts.
     #[serde(default)]
     pub tiers: Vec<SwitchTier>,
@@ -73,6 +77,7 @@ impl Default for SwitchSpec {
             loss: LossSpec::NONE,
             watchdog: None,
             fast_cnp: None,
+            isolation: None,
             tiers: Vec::new(),
         }
     }

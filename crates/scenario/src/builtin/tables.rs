@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 use crate::schema::declare::{Entry, Parameter, entry};
 use crate::schema::{
     Adaptive, AllReduce, AllToAll, Cc, CcDefaults, ClosedLoop, Detection, Drop, Dumbbell, Ecn, Endpoint,
-    EntropyValues, Failure, FastCnp, FatTree, Flow, Flowlet, Graph, HpccFat, Incast, IncastPoisson, Irn, Job,
-    JobStep, Lanes, LeafSpine, LinkChange, LinkError, Llr, Messages, Network, ParkingLot, PauseStorm,
-    Permutation, Pfc, Poisson, Rail, ReceiveBuffer, Record, Ring, Route, Rud, Scenario, SlowHost, Star, Tier,
-    Trace, Watchdog, Workload,
+    EntropyValues, Failure, FastCnp, FatTree, Flow, Flowlet, Graph, HpccFat, Incast, IncastPoisson, Irn,
+    Isolation, Job, JobStep, Lanes, LeafSpine, LinkChange, LinkError, Llr, Messages, Network, ParkingLot,
+    PauseStorm, Permutation, Pfc, Poisson, Rail, ReceiveBuffer, Record, Ring, Route, Rud, Scenario, SlowHost,
+    Star, Tier, Trace, Watchdog, Workload,
 };
 
 const HOSTS_ABOUT: &str = "Named sets of hosts. A set of hosts, here and elsewhere, is a host number, a list of numbers and texts, or a text. A text has parts separated by commas. Each part is a number, a range (\"0..127\" or \"0-127\", both ends included; \"0..127 step 8\"), \"all\", a part of the network (\"leaf 0-3\", \"leaf 0..7 step 2\", \"pod 2\", \"rail 1\", \"server 5\", counted from 0), or a name of this table. `except` excludes hosts (\"all except leaf 0, storage\"). The order is preserved. A leaf is a switch with hosts; a pod is the part below the core of a three-tier network; `topology.rail` has rails and servers. Other keys take the number or the name of a node, as results show it (\"host 12\", \"leaf 1\", \"spine 3\", \"rail 2\", \"server 2\").";
@@ -91,6 +91,7 @@ pub fn sections() -> &'static [Entry] {
             entry::<Ecn>("network.ecn"),
             entry::<Detection>("network.detection"),
             entry::<FastCnp>("network.fast-cnp"),
+            entry::<Isolation>("network.isolation"),
             entry::<Lanes>("network.credit"),
             entry::<Endpoint>("network.endpoint"),
             entry::<ReceiveBuffer>("network.receive-buffer"),

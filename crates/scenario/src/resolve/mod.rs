@@ -16,6 +16,7 @@ mod hosts;
 mod idle;
 mod inherited;
 mod inputs;
+mod isolation;
 mod lanes;
 mod links;
 mod listed;
@@ -486,6 +487,12 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     // After the rest of `[network]`, which determines what the network offers to schemes.
     switch.assist = assist::resolve(cx, written, schemes.all(), &switch)?;
     switch.fast_cnp = notices::resolve(cx, written, &net, &tiers, (switch.flow_control, schemes.all()))?;
+    let used: Vec<u8> = classes.iter().copied().chain(nic.ack_class).collect();
+    switch.isolation = isolation::resolve(cx, written, switch.flow_control, &used)?;
+    if let Some(own) = &switch.isolation {
+        // Isolated packets are lost no more than watched ones.
+        switch.loss.lossless |= (switch.loss.lossless >> own.from & 1) << own.to;
+    }
     let unmarked = ecn::unmarked(cx, written, &switch, schemes.all());
     cx.warnings.extend(unmarked);
     let routes = paths::routes(cx, written, &net)?;

@@ -130,6 +130,7 @@ pub(super) fn switch(
         loss: LossSpec::NONE,
         watchdog: None,
         fast_cnp: None,
+        isolation: None,
         assist: None,
         tiers: Vec::new(),
     };

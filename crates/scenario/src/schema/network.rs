@@ -11,8 +11,8 @@ use super::facts::{
 };
 use super::{
     Ack, AckClass, AdaptivePer, ArrivalOrder, AssistKind, AssistPortsKind, Balancing, Buffer, DetectionKind,
-    DropKind, ExitKind, Failure, FastCnp, FlowControlKind, Headroom, Lanes, LinkChange, LinkError, Llr,
-    NodeItem, Nodes, OrAuto, OrEvery, OrOff, PfcModeKind, ReceiveBuffer, RecoveryKind, SchedulingKind,
+    DropKind, ExitKind, Failure, FastCnp, FlowControlKind, Headroom, Isolation, Lanes, LinkChange, LinkError,
+    Llr, NodeItem, Nodes, OrAuto, OrEvery, OrOff, PfcModeKind, ReceiveBuffer, RecoveryKind, SchedulingKind,
     SlowHost, TcdKind, Watchdog, tables,
 };
 
@@ -120,6 +120,8 @@ tables! {
         detection: Spanned<Detection>;
         /// notifications that switches make
         fast_cnp: FastCnp;
+        /// flows that congest a port wait in a queue of their own
+        isolation: Isolation;
         /// with `flow-control = "credits"`: virtual lanes, their buffers and credits
         credit: Spanned<Lanes>;
         /// how switches select among equal-cost next hops: `ecmp` (by flow hash), `flowlet` (at random after a gap),
