@@ -169,6 +169,14 @@ impl RunRequest {
         name
     }
 
+    /// Returns the seed of the run; a reference run has no other than its own.
+    pub(super) fn seed(&self) -> u64 {
+        match &self.input {
+            Input::Shipped(_, seed) | Input::File(_, seed) | Input::Embedded(_, seed) => *seed,
+            Input::Reference(_) => 1,
+        }
+    }
+
     /// Returns true if numbers are extracted from it; otherwise its summary is kept.
     pub(super) fn wants_numbers(&self) -> bool {
         self.measures.is_some() || !self.questions.is_empty() || !self.summary.is_empty()

@@ -88,7 +88,7 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
         let axis = Axis::of_key("cc.scheme", schemes.collect());
         let seeds: Vec<u64> = inputs[0].iter().map(|input| input.seed).collect();
         let base = args.changes.overrides(Some(&first.scheme), args.threads);
-        return super::reproduce::save(folder, (&args.input, &base), &[axis], &seeds, args.say);
+        return super::reproduce::save(folder, (&args.input, &base), &[axis], &seeds, None, args.say);
     }
     let default = output::default_folder(&first.name, "compare", first.seed);
     let (asked, force) = (args.output.out.as_ref(), args.output.force);

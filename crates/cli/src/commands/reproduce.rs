@@ -12,6 +12,7 @@ use paceline_reproduce::{
 use paceline_scenario::sweep::Axis;
 use paceline_scenario::{Diagnostics, Overrides, Resolved};
 
+use super::plot::experiment;
 use crate::args::{JobArgs, SayArgs};
 use crate::failure::{Done, Ended, Failure};
 use crate::progress::{Meter, StepMeter};
@@ -122,6 +123,8 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
         return super::list::list_reproductions(args.say.json);
     }
     let all = chosen(&args.ids)?;
+    let chosen: Vec<&Reproduction> = all.iter().map(|chosen| &chosen.one).collect();
+    let figures = experiment::check(&chosen)?;
     if args.check {
         return check(&all, args.say);
     }
@@ -131,7 +134,6 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
         let text = format!("`{}` is built in: --record is for folders", one.one.id);
         return Err(Failure::arguments(text));
     }
-    let chosen: Vec<&Reproduction> = all.iter().map(|chosen| &chosen.one).collect();
     let default = Path::new("results/reproduce");
     let stopped = |folder: &Path| reproduce::is_unfinished(folder, &chosen);
     let folder = destination::choose_or_go_on(args.out.as_ref(), default, args.force, stopped);
@@ -167,9 +169,17 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
         false => Done::All,
     };
     let whole = done == Done::All && failure.is_none();
+    let mut drawn = Vec::new();
+    for figure in figures.iter().filter(|_| whole) {
+        // Tables and other figures are written even if one cannot be drawn.
+        match experiment::draw(figure, &runs, &folder) {
+            Ok(one) => drawn.push(one),
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
     // Its lock is released first, since the results may replace the folder.
     drop(unfinished);
-    reproduce::write(&folder, &chosen, &runs, whole)?;
+    reproduce::write(&folder, &chosen, &runs, &drawn, whole)?;
     print_undefined(&chosen, &runs, args.say);
     if args.record && whole {
         for Chosen { one, folder } in &all {
@@ -198,6 +208,7 @@ pub(super) fn save(
     (name, overrides): (&str, &Overrides),
     axes: &[Axis],
     seeds: &[u64],
+    figure: Option<&toml::Table>,
     say: SayArgs,
 ) -> Ended {
     let overrides = &Overrides {
@@ -218,7 +229,7 @@ pub(super) fn save(
     };
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let command = format!("paceline {}", arguments.join(" "));
-    reproduce::save_experiment(folder, &base, axes, seeds, &command)?;
+    reproduce::save_experiment(folder, &base, axes, seeds, figure, &command)?;
     if !say.quiet {
         say!("{0} is an experiment: `paceline reproduce {0}`", folder.display());
     }

@@ -127,7 +127,14 @@ pub(super) fn sweep(args: &SweepArgs) -> Ended {
     if let Some(folder) = &args.save_experiment {
         let mut base = study.overrides.clone();
         base.scheme.get_or_insert(plan.points[0].scheme.clone());
-        return super::reproduce::save(folder, (&args.input, &base), &plan.axes, &plan.seeds, args.say);
+        return super::reproduce::save(
+            folder,
+            (&args.input, &base),
+            &plan.axes,
+            &plan.seeds,
+            None,
+            args.say,
+        );
     }
     let default = output::default_folder(&plan.scenario, "sweep", plan.seeds[0]);
     // Another grid of the same scenario must not overwrite existing results.

@@ -20,6 +20,7 @@ mod continual;
 mod critical_path;
 mod errors;
 #[cfg(feature = "training")]
+mod figures;
 mod forests;
 mod help;
 mod interruptions;

@@ -7,7 +7,9 @@ use paceline_lab::files::{Folder, OutputError};
 use paceline_lab::metrics::METRICS;
 use paceline_scenario::Resolved;
 use paceline_scenario::sweep::{Axis, AxisValue};
+use toml::Table;
 
+use super::axes::SCHEME;
 use super::folder::FILE;
 
 /// Rows that tables of a comparison show first.
@@ -21,9 +23,6 @@ const ROWS: [&str; 8] = [
     "pfc.pauses",
     "drops",
 ];
-
-/// Key of an axis of schemes.
-const SCHEME: &str = "cc.scheme";
 
 /// Scenario of a saved experiment.
 #[derive(Clone, Debug)]
@@ -47,7 +46,8 @@ impl Base<'_> {
     }
 }
 
-/// Writes an experiment with these axes over a scenario, which is stored next to it.
+/// Writes an experiment with these axes over a scenario, which is stored next to it. It draws `figure`, the recipe of
+/// one, or measures over an axis of numbers.
 ///
 /// # Errors
 /// If the folder has other content, or cannot be written.
@@ -56,6 +56,7 @@ pub fn save(
     base: &Base<'_>,
     axes: &[Axis],
     seeds: &[u64],
+    figure: Option<&Table>,
     command: &str,
 ) -> Result<(), OutputError> {
     let input = base.input;
@@ -71,7 +72,7 @@ pub fn save(
     for (name, content) in &input.files {
         folder.write(Path::new(name), |out| std::io::Write::write_all(out, content))?;
     }
-    let text = text(input, set, axes, seeds, command);
+    let text = text(input, set, axes, seeds, figure, command);
     folder.write(Path::new(FILE), |out| {
         std::io::Write::write_all(out, text.as_bytes())
     })?;
@@ -113,7 +114,14 @@ fn name(axis: &Axis, axes: &[Axis]) -> String {
     ends((1..=parts.len()).find(is_alone).unwrap_or(parts.len()))
 }
 
-fn text(input: &Resolved, set: &[(String, String)], axes: &[Axis], seeds: &[u64], command: &str) -> String {
+fn text(
+    input: &Resolved,
+    set: &[(String, String)],
+    axes: &[Axis],
+    seeds: &[u64],
+    figure: Option<&Table>,
+    command: &str,
+) -> String {
     let names: Vec<String> = axes.iter().map(|axis| name(axis, axes)).collect();
     let quote = |names: &[String]| {
         names
@@ -173,8 +181,17 @@ fn text(input: &Resolved, set: &[(String, String)], axes: &[Axis], seeds: &[u64]
     }
     let rows = ROWS.map(quoted).join(", ");
     let _ = writeln!(text, "columns = {}\nrows = [{rows}]", quoted(columns));
-    if let Some(drawn) = axes.iter().position(|axis| scale(axis).is_some()) {
-        text.push_str(&figures(axes, &names, drawn));
+    let drawn = axes.iter().zip(&names).find(|(axis, _)| scale(axis).is_some());
+    let along = |(_, name): (&Axis, &String)| ROWS[..3].iter().map(|measure| along(measure, name)).collect();
+    let figures: Vec<Table> = match figure {
+        Some(one) => vec![one.clone()],
+        None => drawn.map_or_else(Vec::new, along),
+    };
+    if !figures.is_empty() {
+        text.push_str("\n# Drawn as by `paceline plot`: figures/*.pdf in the results.\n");
+    }
+    for figure in figures {
+        let _ = write!(text, "\n[[figure]]\n{figure}");
     }
     text.push_str(
         "\n# What has to hold, with a reason:\n# [[claim]]\n# what = \"..\"\n# expr = \"fct_slowdown.p99['A'] / \
@@ -189,35 +206,14 @@ fn scale(axis: &Axis) -> Option<(Vec<f64>, String)> {
     (numbers.len() > 1 && numbers.windows(2).all(|pair| pair[0] < pair[1])).then_some((numbers, unit))
 }
 
-/// Returns tables whose rows lie along an axis of numbers, so that `reproduce` draws them.
-fn figures(axes: &[Axis], names: &[String], drawn: usize) -> String {
-    let (label, unit) = (
-        &names[drawn],
-        scale(&axes[drawn]).map_or_else(String::new, |(_, unit)| unit),
-    );
-    let mut others = (0..axes.len())
-        .filter(|&axis| axis != drawn)
-        .map(|axis| &names[axis]);
-    let columns = match others.next() {
-        Some(name) => quoted(name),
-        None => format!("[{{ name = {} }}]", quoted("all runs")),
-    };
-    let each: Vec<String> = others.map(|name| quoted(name)).collect();
-    let mut text = format!("\n# Drawn along {label}: figures/*.pdf in the results.\n");
-    for measure in &ROWS[..3] {
-        text.push_str("\n[[table]]\n");
-        if !each.is_empty() {
-            let _ = writeln!(text, "each = [{}]", each.join(", "));
-        }
-        let _ = writeln!(
-            text,
-            "columns = {columns}\nalong = {{ label = {}, unit = {} }}\n[[table.rows]]\neach = {}\nvalue = {}\nlabel = {}",
-            quoted(label),
-            quoted(&unit),
-            quoted(label),
-            quoted(measure),
-            quoted(&format!("{{{label}}}")),
-        );
-    }
-    text
+/// Returns the recipe of a measure over an axis.
+fn along(measure: &str, axis: &str) -> Table {
+    let keys = [
+        ("what", measure.to_string()),
+        ("over", axis.to_string()),
+        ("out", format!("{measure}.pdf")),
+    ];
+    keys.into_iter()
+        .map(|(key, text)| (key.to_string(), text.into()))
+        .collect()
 }
