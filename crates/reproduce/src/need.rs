@@ -258,7 +258,7 @@ impl RunRequest {
                 }
                 paceline_scenario::load_shipped(name, &overrides(*seed, set))
             }
-            Input::File(path, seed) => paceline_scenario::load(path, &overrides(*seed, set)),
+            Input::File(path, seed) => paceline_lab::load(path, &overrides(*seed, set)),
             Input::Embedded(embedded, seed) => {
                 let Embedded { name, text, files } = *embedded;
                 paceline_scenario::load_text_with(name, text, files, &overrides(*seed, set))

@@ -29,6 +29,7 @@ Examples:
   paceline plot results/two --what rate -o rate.csv       the values of the figure
   paceline sweep incast-16 --over cc.scheme=hpcc,dctcp --over topology.star.rate=100Gbps,400Gbps
   paceline plot results/incast-16-sweep-1 --what fct_slowdown.p99 -o rate.pdf
+  paceline plot results/incast-16-sweep-1 --what drops -o drops.pdf --save-experiment for-you
   paceline plot results/two --what fct-cdf -o a.pdf --names hpcc=HPCC,dctcp=DCTCP --save a.toml
   paceline plot --from a.toml -o a.png
   paceline plot results/two -o parts.pdf \\
@@ -79,6 +80,9 @@ pub(super) struct PlotArgs {
     /// Recipe to write: the folders and options of this figure
     #[arg(long, value_name = "FILE.toml")]
     save: Option<PathBuf>,
+    /// Experiment to write for `reproduce`: the sweep that is drawn, with this figure
+    #[arg(long, value_name = "FOLDER", conflicts_with = "sql")]
+    save_experiment: Option<PathBuf>,
     /// Recipe of the figure to draw again; only -o and --force change it
     #[arg(long, value_name = "FILE.toml", conflicts_with_all = ["folders", "what", "sql", "over", "seeds", "save", "style", "width", "height", "title", "xlabel", "ylabel", "xlim", "ylim", "log", "legend", "names", "order", "palette", "dpi"])]
     from: Option<PathBuf>,
@@ -200,6 +204,8 @@ pub(super) fn plot(args: &PlotArgs) -> Ended {
         return draw(&PlotArgs {
             out: args.out.clone().or(of_recipe.out.clone()),
             force: args.force,
+            save_experiment: args.save_experiment.clone(),
+            from: args.from.clone(),
             ..of_recipe
         });
     }
@@ -220,6 +226,9 @@ fn draw(args: &PlotArgs) -> Ended {
     let bytes = bytes(&figure, args, format)?;
     if let Some(recipe) = &args.save {
         recipe::write(recipe, args)?;
+    }
+    if let Some(folder) = &args.save_experiment {
+        experiment::save(folder, args)?;
     }
     file.write(|out| out.write_all(&bytes))?;
     output::print(&format!("{}\n", out.display()))?;

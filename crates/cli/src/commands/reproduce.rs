@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_lab::results::RunStatus;
-use paceline_lab::sweep::Shard;
+use paceline_lab::sweep::{Shard, Stored};
 use paceline_reproduce::{
     self as reproduce, Counts, Done as Runs, DoneRun, NotRun, Plan, Reproduction, RunRequest, StepError,
     Unfinished,
@@ -202,12 +202,11 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
     Ok(done)
 }
 
-/// Saves an experiment with these axes over a scenario.
+/// Saves an experiment over a scenario, which draws `figure`, if there is one.
 pub(super) fn save(
     folder: &Path,
     (name, overrides): (&str, &Overrides),
-    axes: &[Axis],
-    seeds: &[u64],
+    (axes, seeds, written): (&[Axis], &[u64], &Stored),
     figure: Option<&toml::Table>,
     say: SayArgs,
 ) -> Ended {
@@ -224,7 +223,7 @@ pub(super) fn save(
         .map(|duration| ("duration".to_string(), duration.to_string()));
     let base = reproduce::Base {
         input: &paceline_lab::load(name, overrides)?,
-        written: paceline_scenario::scenario_text(name, overrides)?,
+        written,
         set: overrides.set.iter().map(split).chain(duration).collect(),
     };
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -89,6 +89,83 @@ fn a_saved_sweep_has_the_figures_of_the_sweep() {
     }
 }
 
+/// One folder for a colleague: a sweep from elsewhere with its figure, which comes out as it was.
+#[test]
+fn a_figure_is_saved_with_its_sweep() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    fs::create_dir(path.join("mine")).unwrap();
+    let scenario = SMALL.replace("incast = {", "label = \"in\"\nincast = {");
+    let file = "[[workload]]\nlabel = \"file\"\ntrace = { file = \"../flows.csv\" }\n";
+    let flows = "start_us,src,dst,size_bytes\n0,3,1,100000\n5,2,1,70000\n";
+    fs::write(path.join("flows.csv"), flows).unwrap();
+    fs::write(
+        path.join("mine/small.toml"),
+        scenario.replace("[cc]\n", &format!("{file}[cc]\n")),
+    )
+    .unwrap();
+    let sweep = "sweep mine/small.toml --over cc.scheme=hpcc,dctcp --over workload.in.incast.size=50KB,100KB,200KB \
+                 --repeats 2 --set network.mtu=2KB -o grid -q";
+    stdout(path, &sweep.split(' ').collect::<Vec<_>>());
+    let plot = "plot grid --what fct_slowdown.p99 --over size -o mine/fig.pdf --names hpcc=HPCC,dctcp=DCTCP --style slide \
+                --save mine/fig.toml --save-experiment mail";
+    stdout(path, &plot.split(' ').collect::<Vec<_>>());
+    let cdf = "plot grid --what slowdown-cdf -o mine/cdf.svg --save-experiment cdf --legend off";
+    stdout(path, &cdf.split(' ').collect::<Vec<_>>());
+    let png = "plot --from mine/fig.toml -o mine/fig.png --save-experiment png";
+    stdout(path, &png.split(' ').collect::<Vec<_>>());
+    refused(
+        path,
+        "plot grid/runs --what queue -o q.pdf --save-experiment no",
+        "is not the folder of a run",
+    );
+    fs::rename(path.join("grid"), path.join("hidden")).unwrap();
+    fs::remove_file(path.join("flows.csv")).unwrap();
+    fs::remove_file(path.join("mine/small.toml")).unwrap();
+    for (experiment, name) in [("mail", "fig.pdf"), ("cdf", "cdf.svg"), ("png", "fig.png")] {
+        let results = format!("of-{experiment}");
+        stdout(path, &["reproduce", experiment, "--out", &results, "-q"]);
+        let drawn = path.join(results).join(format!("figures/{experiment}-{name}"));
+        assert!(
+            fs::read(drawn).unwrap() == fs::read(path.join("mine").join(name)).unwrap(),
+            "{name}"
+        );
+    }
+    let text = fs::read_to_string(path.join("mail/experiment.toml")).unwrap();
+    assert_eq!(text.matches("[[figure]]").count(), 1, "{text}");
+    // A run is no sweep.
+    let id = fs::read_dir(path.join("hidden/runs"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
+    let run = id.path().display().to_string();
+    let args = [
+        "plot",
+        &run,
+        "--what",
+        "fct-cdf",
+        "-o",
+        "x.pdf",
+        "--save-experiment",
+        "no",
+    ];
+    refused(
+        path,
+        &args.join(" "),
+        "--save-experiment: expected the folder of one sweep",
+    );
+}
+
+/// Checks that a command ends with status 2, and says `expected`.
+fn refused(path: &Path, command: &str, expected: &str) {
+    let said = said(path, &command.split(' ').collect::<Vec<_>>());
+    assert!(
+        said.contains("exit status: 2") && said.contains(expected),
+        "{said}"
+    );
+}
+
 /// Figures of single runs and of questions are drawn, too, and stand on the page.
 #[test]
 fn figures_of_runs_and_questions() {

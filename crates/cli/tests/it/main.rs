@@ -49,6 +49,7 @@ mod runs;
 mod statistics;
 mod structure;
 mod sweeps;
+mod swept_again;
 mod threads;
 mod timeline;
 mod traces;

@@ -3,7 +3,7 @@
 use paceline_kernel::sorted::SortedMap;
 use paceline_lab::InputWarnings;
 use paceline_lab::measures::{find_summary, summary_names};
-use paceline_lab::sweep::{Keep, Plan, Point, Row, Status, SweepData};
+use paceline_lab::sweep::{Keep, Plan, Point, Row, Status, Stored, SweepData};
 use paceline_query::Run;
 use paceline_report::figure::FigureKind;
 use paceline_scenario::diagnostics::Source;
@@ -200,5 +200,6 @@ fn plan(grid: &Grid, axes: &[&Axis], names: &Names, needs: &[RunRequest]) -> Res
         input_warnings: InputWarnings::default(),
         seconds: Vec::new(),
         memory: 0,
+        stored: Stored::default(),
     })
 }

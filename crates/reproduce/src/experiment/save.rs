@@ -1,12 +1,13 @@
 //! Conversion of a comparison or a sweep to an experiment.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use paceline_lab::files::{Folder, OutputError};
 use paceline_lab::metrics::METRICS;
-use paceline_scenario::Resolved;
+use paceline_lab::sweep::Stored;
 use paceline_scenario::sweep::{Axis, AxisValue};
+use paceline_scenario::{Origin, Resolved, StoredFiles};
 use toml::Table;
 
 use super::axes::SCHEME;
@@ -29,19 +30,33 @@ const ROWS: [&str; 8] = [
 pub struct Base<'a> {
     /// Scenario without the values of any axis.
     pub input: &'a Resolved,
-    /// Text of the scenario as it is written; `None` if it is not TOML.
-    pub written: Option<String>,
+    /// Scenario as it is written, with the files that its points name.
+    pub written: &'a Stored,
     /// Changes from the command line: keys, and values of TOML or texts.
     pub set: Vec<(String, String)>,
 }
 
+/// Name of the scenario's file.
+const SCENARIO: &str = "scenario.toml";
+
 impl Base<'_> {
-    /// Returns the scenario's text, and what the runs set. A scenario without files is stored as it is written: keys that
-    /// a case leaves out then have their defaults, which may depend on the scheme.
-    fn scenario(&self) -> (&str, &[(String, String)]) {
-        match &self.written {
-            Some(text) if self.input.files.is_empty() => (text, &self.set),
-            _ => (&self.input.toml, &[]),
+    /// Returns the files of the scenario. It is stored as it is written, if it is TOML: keys that a case leaves out then
+    /// have their defaults, which may depend on the scheme.
+    fn files(&self) -> Result<StoredFiles, OutputError> {
+        if self.input.origin == Origin::Toml {
+            return self.written.files(SCENARIO);
+        }
+        let files = self.input.files.iter();
+        let files = files.map(|(name, content)| (PathBuf::from(name), content.clone()));
+        let scenario = (SCENARIO.into(), self.input.toml.clone().into_bytes());
+        Ok(std::iter::once(scenario).chain(files).collect())
+    }
+
+    /// Returns the changes of the scenario that the files do not have.
+    fn set(&self) -> &[(String, String)] {
+        match self.input.origin {
+            Origin::Toml => &self.set,
+            Origin::Ns3Config => &[],
         }
     }
 }
@@ -60,19 +75,16 @@ pub fn save(
     command: &str,
 ) -> Result<(), OutputError> {
     let input = base.input;
-    let (scenario, set) = base.scenario();
+    let files = base.files()?;
     debug_assert!(
         ROWS.iter()
             .all(|row| METRICS.iter().any(|metric| metric.key == *row))
     );
     let folder = Folder::create(folder, false)?;
-    folder.write(Path::new("scenario.toml"), |out| {
-        std::io::Write::write_all(out, scenario.as_bytes())
-    })?;
-    for (name, content) in &input.files {
-        folder.write(Path::new(name), |out| std::io::Write::write_all(out, content))?;
+    for (name, content) in &files {
+        folder.write(name, |out| std::io::Write::write_all(out, content))?;
     }
-    let text = text(input, set, axes, seeds, figure, command);
+    let text = text(input, base.set(), axes, seeds, figure, command);
     folder.write(Path::new(FILE), |out| {
         std::io::Write::write_all(out, text.as_bytes())
     })?;

@@ -2,13 +2,16 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use paceline_lab::sweep::SweepData;
+use paceline_lab::run::cores;
+use paceline_lab::sweep::{Study, SweepData};
 use paceline_report::figure::{self, Figure};
 use paceline_reproduce::{Done, Drawn, FigurePlan, Reproduction, run_folder};
-use paceline_scenario::{Diagnostics, Problem};
+use paceline_scenario::{Diagnostics, Overrides, Problem};
 
 use super::{Format, PlotArgs, answered, bytes, change, kind, nothing, of_sweep, recipe, style};
+use crate::args::SayArgs;
 use crate::commands::report::read_folders;
+use crate::commands::reproduce;
 use crate::failure::Failure;
 
 /// Figure of an experiment whose recipe has been checked.
@@ -58,6 +61,31 @@ pub(in crate::commands) fn check<'a>(chosen: &[&'a Reproduction]) -> Result<Vec<
         }
     }
     Ok(all)
+}
+
+/// Writes the sweep that a figure is of as an experiment, which draws it.
+pub(super) fn save(folder: &Path, args: &PlotArgs) -> Result<(), Failure> {
+    let wrong = || Failure::arguments("--save-experiment: expected the folder of one sweep");
+    let [swept] = args.folders.as_slice() else {
+        return Err(wrong());
+    };
+    if !swept.join("sweep.json").is_file() || args.what.is_none() {
+        return Err(wrong());
+    }
+    let study = Study::of(&swept.display().to_string(), Overrides::default(), None)?;
+    let plan = study.plan(cores())?;
+    let mut base = study.overrides.clone();
+    base.scheme.get_or_insert(plan.points[0].scheme.clone());
+    let grid = (&plan.axes[..], &plan.seeds[..], &plan.stored);
+    let recipe = recipe::of_experiment(args)?;
+    reproduce::save(
+        folder,
+        (&study.input, &base),
+        grid,
+        Some(&recipe),
+        SayArgs::default(),
+    )?;
+    Ok(())
 }
 
 /// Draws a figure from the runs in the folder of a reproduction that is not yet whole.

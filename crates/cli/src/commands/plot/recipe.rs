@@ -17,8 +17,10 @@ use crate::text;
 
 /// Key of the folders, which are no option.
 const RUNS: &str = "runs";
+/// Key of the figure's file.
+const OUT: &str = "out";
 /// Options that are not part of a figure.
-const NOT_KEPT: [&str; 3] = ["force", "save", "from"];
+const NOT_KEPT: [&str; 4] = ["force", "save", "save-experiment", "from"];
 /// Options whose values are lists.
 const LISTS: [&str; 2] = ["names", "order"];
 
@@ -81,7 +83,7 @@ pub(super) fn parse(recipe: &Recipe, source: &Source) -> Result<PlotArgs, Diagno
         words.push(format!("--{key}={text}").into());
     }
     // The command needs a folder and a file, which the caller may have.
-    let has_out = recipe.contains_key("out");
+    let has_out = recipe.contains_key(OUT);
     words.extend((!has_out).then(|| OsString::from("--out=.")));
     words.extend(["--".into(), ".".into()]);
     let parsed = command.try_get_matches_from(words);
@@ -130,15 +132,43 @@ pub(super) fn write(file: &Path, args: &PlotArgs) -> Result<(), Failure> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let mut table = Table::new();
     let near = |path: &Path| Value::from(relative(folder, path).to_string_lossy().into_owned());
+    let mut table = options();
+    if let Some(out) = &args.out {
+        table.insert(OUT.into(), near(out));
+    }
     let runs = args.folders.iter().map(|path| near(path)).collect();
     table.insert(RUNS.into(), Value::Array(runs));
+    let text = format!(
+        "# Drawn again by: paceline plot --from {}\n{table}",
+        file.display()
+    );
+    target.write(|out| out.write_all(text.as_bytes()))?;
+    Ok(())
+}
+
+/// Returns the recipe of a figure of an experiment: without runs, and with the name of its file alone.
+pub(super) fn of_experiment(args: &PlotArgs) -> Result<Table, Failure> {
+    let mut table = match &args.from {
+        None => options(),
+        Some(file) => {
+            let (recipe, _) = of_file(file)?;
+            let values = recipe.into_iter().map(|(key, value)| (key, value.into_inner()));
+            values.filter(|(key, _)| key != RUNS).collect()
+        }
+    };
+    let name = args.out.as_deref().and_then(Path::file_name).unwrap_or_default();
+    table.insert(OUT.into(), name.to_string_lossy().into_owned().into());
+    Ok(table)
+}
+
+/// Returns the options of this command line that belong to the figure.
+fn options() -> Table {
     let known = PlotArgs::augment_args(Command::new("plot"));
+    let mut table = Table::new();
     for (name, value) in given(&known, std::env::args_os()) {
         let value = match name.as_str() {
-            name if NOT_KEPT.contains(&name) => continue,
-            "out" => near(Path::new(&value)),
+            name if NOT_KEPT.contains(&name) || name == OUT => continue,
             name if LISTS.contains(&name) => Value::Array(value.split(',').map(Value::from).collect()),
             _ => value
                 .parse::<i64>()
@@ -146,12 +176,7 @@ pub(super) fn write(file: &Path, args: &PlotArgs) -> Result<(), Failure> {
         };
         table.insert(name, value);
     }
-    let text = format!(
-        "# Drawn again by: paceline plot --from {}\n{table}",
-        file.display()
-    );
-    target.write(|out| out.write_all(text.as_bytes()))?;
-    Ok(())
+    table
 }
 
 /// Returns the options of a command line, which has been checked, with their values.
