@@ -163,6 +163,7 @@ fn a_sweeps_folder() {
             "results.parquet",
             "rows",
             "runs",
+            "scenario",
             "sweep.json"
         ]
     );
