@@ -154,7 +154,7 @@ impl BucketArgs {
 }
 
 /// What is said while and after running.
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Copy, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct SayArgs {
     /// Print only the summary, as JSON, on standard output

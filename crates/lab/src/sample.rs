@@ -183,6 +183,7 @@ pub fn incast() -> (Resolved, Outcome) {
         names: NodeNames::of(&Topology::of(&spec())),
         toml: "name = \"tiny\"\ndescription = \"Three flows to one host.\"\n".into(),
         files: vec![("flows/f.csv".into(), "src,dst\n1,4\n".into())],
+        named: Vec::new(),
         decisions: None,
         warnings: Vec::new(),
         origin: Origin::Toml,

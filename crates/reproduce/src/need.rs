@@ -169,6 +169,14 @@ impl RunRequest {
         name
     }
 
+    /// Returns the seed of the run; a reference run has no other than its own.
+    pub(super) fn seed(&self) -> u64 {
+        match &self.input {
+            Input::Shipped(_, seed) | Input::File(_, seed) | Input::Embedded(_, seed) => *seed,
+            Input::Reference(_) => 1,
+        }
+    }
+
     /// Returns true if numbers are extracted from it; otherwise its summary is kept.
     pub(super) fn wants_numbers(&self) -> bool {
         self.measures.is_some() || !self.questions.is_empty() || !self.summary.is_empty()
@@ -250,7 +258,7 @@ impl RunRequest {
                 }
                 paceline_scenario::load_shipped(name, &overrides(*seed, set))
             }
-            Input::File(path, seed) => paceline_scenario::load(path, &overrides(*seed, set)),
+            Input::File(path, seed) => paceline_lab::load(path, &overrides(*seed, set)),
             Input::Embedded(embedded, seed) => {
                 let Embedded { name, text, files } = *embedded;
                 paceline_scenario::load_text_with(name, text, files, &overrides(*seed, set))

@@ -9,6 +9,7 @@ use super::criterion::{Cell, Evidence};
 use super::need::Done;
 use super::panel::{Curve, Drawing, Panel, Row};
 use super::text::{criteria, difference, orderings, shown};
+use super::write::Drawn;
 use paceline_report::charts::{Axis, Chart, ChartKind, Line, Width, pack_tracks};
 use paceline_report::decimate::POINTS_MAX;
 use paceline_report::figure::{Figure, of_chart};
@@ -21,10 +22,18 @@ const STYLE: &str = include_str!("../assets/reproduce.css");
 const DASHED: usize = 1;
 
 /// Renders the page about `chosen`, in their order.
-pub(super) fn render(chosen: &[&Reproduction], done: &Done) -> Result<String, RenderError> {
+pub(super) fn render(chosen: &[&Reproduction], done: &Done, drawn: &[Drawn]) -> Result<String, RenderError> {
     let mut charts = Vec::new();
     let mut sections: Vec<Section<'_>> = (chosen.iter())
-        .map(|one| section(one, done, &mut charts))
+        .map(|one| Section {
+            figures: (drawn.iter().enumerate().filter(|(_, figure)| figure.of == one.id))
+                .map(|(number, figure)| Image {
+                    name: &figure.name,
+                    svg: inline(&figure.svg, number),
+                })
+                .collect(),
+            ..section(one, done, &mut charts)
+        })
         .collect();
     // Kinds of evidence that no reproduction has are left out.
     let known = [0, 1, 2, 3].map(|kind| sections.iter().any(|one| !one.counts[kind].count.is_empty()));
@@ -65,7 +74,7 @@ fn place(reproduction: &Reproduction, panel: usize) -> String {
     format!("{}-{panel}", reproduction.id)
 }
 
-/// Input of the template, which inserts `charts`, `look` and `style` unescaped.
+/// Input of the template, which inserts `charts`, `look`, `style` and images unescaped.
 #[derive(Serialize)]
 struct Page<'a> {
     /// Kinds of evidence that occur.
@@ -89,7 +98,24 @@ struct Section<'a> {
     /// Counts by kind of evidence, in the order of [`Evidence::ALL`].
     counts: [Standing; 4],
     panels: Vec<Table>,
+    figures: Vec<Image<'a>>,
     runs: Vec<Run>,
+}
+
+/// Figure of a recipe.
+#[derive(Serialize)]
+struct Image<'a> {
+    /// Name of its file.
+    name: &'a str,
+    /// Text that the template inserts unescaped.
+    svg: String,
+}
+
+/// Returns an image as part of the page: without its font, since the page loads none, and with ids of its own.
+fn inline(svg: &str, number: usize) -> String {
+    let (start, rest) = svg.split_once("<style>").unwrap_or((svg, ""));
+    let (_, end) = rest.split_once("</style>").unwrap_or_default();
+    format!("{start}{end}").replace("panel1", &format!("drawn{number}"))
 }
 
 /// Count of a kind of evidence.
@@ -236,6 +262,7 @@ fn section<'a>(reproduction: &'a Reproduction, done: &Done, charts: &mut Vec<Pla
         counts: Evidence::ALL.map(|kind| standing(counts, kind)),
         runs: runs.collect(),
         panels: panels.iter().enumerate().map(table).collect(),
+        figures: Vec::new(),
     }
 }
 

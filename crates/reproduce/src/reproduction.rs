@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::choice::Choice;
 use crate::citation::Citation;
 use crate::experiment::PanelPlan;
+use crate::experiment::figures::FigurePlan;
 use crate::need::{Done, RunRequest};
 use crate::panel::{Panel, Record};
 use crate::step::Step;
@@ -26,6 +27,8 @@ pub struct Reproduction {
     pub choices: Vec<Choice>,
     /// Steps that compute further numbers from runs.
     pub steps: Vec<Step>,
+    /// Figures that `paceline plot` would draw of its runs.
+    pub figures: Vec<FigurePlan>,
     pub(crate) needs: Vec<RunRequest>,
     pub(crate) plans: Vec<PanelPlan>,
 }

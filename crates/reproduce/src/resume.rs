@@ -167,7 +167,7 @@ impl Unfinished {
     }
 
     fn run_folder(&self, need: &RunRequest) -> PathBuf {
-        self.destination.join(run_folder(need))
+        self.destination.join(run_folder(&need.name()))
     }
 
     /// Returns the stored outcome of a run; a damaged row counts as absent.
@@ -275,9 +275,9 @@ impl Keeps for Unfinished {
     }
 }
 
-/// Returns the folder of a run until all are done.
-pub(super) fn run_folder(need: &RunRequest) -> PathBuf {
-    Path::new(FOLDER).join("runs").join(need.name())
+/// Returns the folder of the run with this name until all are done, within that of the results.
+pub fn run_folder(name: &str) -> PathBuf {
+    Path::new(FOLDER).join("runs").join(name)
 }
 
 /// Returns the folder of everything that is stored until all are done.

@@ -10,7 +10,20 @@ use super::{Reproduction, entries, page};
 use paceline_lab::files::{Folder, OutputError};
 use paceline_report::figure::Style;
 
-/// Writes the page about `chosen`, its charts as figures, `reproductions.json` and the underlying numbers into `destination`, which has the
+/// Figure that was drawn from a recipe.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    /// Id of its experiment.
+    pub of: String,
+    /// Name of its file in the folder `figures`.
+    pub name: String,
+    /// Content of the file.
+    pub bytes: Vec<u8>,
+    /// Image for the page.
+    pub svg: String,
+}
+
+/// Writes the page about `chosen`, its charts and those that are `drawn` as figures, `reproductions.json` and the underlying numbers into `destination`, which has the
 /// stored runs ([`resume::Unfinished`]): all of it or nothing. Unless it is `whole`, finished runs stay for a
 /// resumption.
 ///
@@ -20,13 +33,14 @@ pub fn write(
     destination: &Path,
     chosen: &[&Reproduction],
     done: &Done,
+    drawn: &[Drawn],
     whole: bool,
 ) -> Result<(), OutputError> {
     let folder = Folder::create(destination, true)?;
     // Stored runs are no longer in memory, so their folders are carried over.
     for run in done.runs.iter().filter(|run| run.need.folder) {
-        let name = Path::new("runs").join(run.need.name());
-        folder.carry(&resume::run_folder(&run.need), &name)?;
+        let name = run.need.name();
+        folder.carry(&resume::run_folder(&name), &Path::new("runs").join(&name))?;
     }
     if !whole {
         folder.carry(resume::kept(), resume::kept())?;
@@ -46,8 +60,12 @@ pub fn write(
         let path = Path::new("figures").join(format!("{name}.pdf"));
         folder.write(&path, |out| out.write_all(&figure.pdf(&Style::default())))?;
     }
+    for one in drawn {
+        let path = Path::new("figures").join(&one.name);
+        folder.write(&path, |out| out.write_all(&one.bytes))?;
+    }
     folder.write(Path::new("index.html"), |out| {
-        let page = page::render(chosen, done).map_err(io::Error::other)?;
+        let page = page::render(chosen, done, drawn).map_err(io::Error::other)?;
         out.write_all(page.as_bytes())
     })?;
     folder.commit()

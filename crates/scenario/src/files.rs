@@ -1,6 +1,8 @@
 //! Lookup and reading of input files.
 
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use paceline_congestion::learned::ModelRef;
 use paceline_kernel::sorted::SortedMap;
@@ -22,6 +24,75 @@ pub(crate) struct Files {
     /// Models in memory, which take precedence over files.
     models: Vec<ModelRef>,
     parquet: Option<ParquetReader>,
+    /// Files of a stored input, by the paths that it has for them ([`NAMED_FILES`]); they come first.
+    stored: SortedMap<String, PathBuf>,
+    /// Files that were found, by the paths that name them; copies of this value share it.
+    named: Arc<Mutex<SortedMap<String, Content>>>,
+}
+
+/// File next to a stored input: where the files are that it names.
+const NAMED_FILES: &str = "named-files.json";
+
+/// File that an input names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedFile {
+    /// Path as the input has it.
+    pub written: String,
+    /// Content of the file.
+    pub content: Content,
+}
+
+/// Content of a file that an input names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// File that a resolved scenario has a copy of.
+    Copied(PathBuf),
+    /// File that a resolved scenario names by its path: a large trace, or one that names others.
+    Referenced(PathBuf),
+    /// Content of a file in memory.
+    Bytes(Vec<u8>),
+}
+
+/// Files by their paths in a folder, with their contents.
+pub type StoredFiles = Vec<(PathBuf, Vec<u8>)>;
+
+/// Returns the files that store an input with the files that it names: paths relative to its folder, and contents.
+///
+/// # Errors
+/// A named file that cannot be read any more, with its path.
+pub fn stored(name: &str, text: &str, named: &[NamedFile]) -> Result<StoredFiles, (PathBuf, io::Error)> {
+    let mut files = vec![(PathBuf::from(name), text.as_bytes().to_vec())];
+    let mut places: SortedMap<&str, String> = SortedMap::new();
+    for NamedFile { written, content } in named {
+        let bytes = match content {
+            Content::Referenced(path) => {
+                places.insert(written, one_path(path).display().to_string());
+                continue;
+            }
+            Content::Copied(path) => crate::read_bytes(path).map_err(|error| (path.clone(), error))?,
+            Content::Bytes(bytes) => bytes.clone(),
+        };
+        let place = stored_path(written);
+        places.insert(written, place.display().to_string());
+        files.push((place, bytes));
+    }
+    if !places.is_empty() {
+        let text = serde_json::to_string_pretty(&places).unwrap_or_default();
+        files.push((PathBuf::from(NAMED_FILES), format!("{text}\n").into_bytes()));
+    }
+    Ok(files)
+}
+
+/// Returns where a file with this path is stored. Files that differ in their last extension remain neighbours.
+fn stored_path(written: &str) -> PathBuf {
+    let part = |component: Component<'_>| match component {
+        Component::Normal(name) => Some(name.to_os_string()),
+        Component::ParentDir => Some("_up_".into()),
+        Component::RootDir => Some("_root_".into()),
+        Component::CurDir | Component::Prefix(_) => None,
+    };
+    let parts = Path::new(written).components().filter_map(part);
+    std::iter::once("files".into()).chain(parts).collect()
 }
 
 /// Returns the canonical path of a folder; the empty path is the working directory.
@@ -61,6 +132,55 @@ impl Files {
             memory: SortedMap::new(),
             models: Vec::new(),
             parquet: None,
+            stored: SortedMap::new(),
+            named: Arc::default(),
+        }
+    }
+
+    /// Adds the files of an input that is stored in `folder`, if it is a stored one.
+    pub(crate) fn and_stored(mut self, folder: &Path) -> Result<Self, Problem> {
+        let file = folder.join(NAMED_FILES);
+        if file.is_file() {
+            let wrong = |error: &dyn std::fmt::Display| Problem::new(format!("{}: {error}", file.display()));
+            let text = crate::read_text(&file).map_err(|error| wrong(&error))?;
+            let places: SortedMap<String, String> =
+                serde_json::from_str(&text).map_err(|error| wrong(&error))?;
+            let places = places.into_iter();
+            self.stored = places
+                .map(|(written, place)| (written, folder.join(place)))
+                .collect();
+        }
+        Ok(self)
+    }
+
+    /// Returns the files that were found so far, in alphabetical order of the paths that name them.
+    pub(crate) fn named(&self) -> Vec<NamedFile> {
+        let named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        let named = named.iter();
+        let file = |(written, content): (&String, &Content)| NamedFile {
+            written: written.clone(),
+            content: content.clone(),
+        };
+        named.map(file).collect()
+    }
+
+    /// Notes a file; the first content under a path counts, except that a copy replaces a reference.
+    fn note(&self, written: &str, content: Content) {
+        let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_better = match named.get(written) {
+            None | Some(Content::Referenced(_)) => true,
+            Some(Content::Copied(_) | Content::Bytes(_)) => false,
+        };
+        if is_better {
+            named.insert(written.to_string(), content);
+        }
+    }
+
+    /// Notes that a resolved scenario has copies of files, all of which are at paths that end like those that name
+    /// them: `(path that names it, path)`.
+    pub(crate) fn note_copies<'a>(&self, files: impl IntoIterator<Item = (String, &'a Path)>) {
+        for (written, path) in files {
+            self.note(&written, Content::Copied(path.to_path_buf()));
         }
     }
 
@@ -81,6 +201,8 @@ impl Files {
     /// Adds files in memory, which are looked up first.
     pub(crate) fn with_memory(mut self, files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
         self.memory.extend(files);
+        // They belong to another text than files that were found before.
+        self.named = Arc::default();
         self
     }
 
@@ -98,6 +220,7 @@ impl Files {
     /// Reads the text file that is named at `location`.
     pub(crate) fn read(&self, path: &str, what: &str, location: &Location) -> Result<Source, Problem> {
         if let Some(bytes) = self.memory.get(path) {
+            self.note(path, Content::Bytes(bytes.clone()));
             return text(path, bytes.clone());
         }
         let found = match self.find(path, what, location) {
@@ -105,6 +228,7 @@ impl Files {
             // A built-in scenario may have been copied without the files that belong to it.
             Err(missing) => return shipped(path).ok_or(missing),
         };
+        self.note(path, Content::Copied(found.clone()));
         read(&found).map_err(|problem| problem.see(location, format!("{what} is named here")))
     }
 
@@ -114,6 +238,9 @@ impl Files {
             let path = self.find(path, what, location)?;
             return Ok(OnDisk { path, _folder: None });
         };
+        for (path, bytes) in &self.memory {
+            self.note(path, Content::Bytes(bytes.clone()));
+        }
         // The whole folder is written, since a file may depend on others next to it.
         let failed = |error| Problem::new(format!("cannot keep {what} in a file: {error}")).at(location);
         let folder = tempfile::tempdir().map_err(failed)?;
@@ -138,9 +265,11 @@ impl Files {
         location: &Location,
     ) -> Result<(PathBuf, Vec<u8>), Problem> {
         if let Some(bytes) = self.memory.get(path) {
+            self.note(path, Content::Bytes(bytes.clone()));
             return Ok((PathBuf::from(path), bytes.clone()));
         }
         let found = self.find(path, what, location)?;
+        self.note(path, Content::Copied(found.clone()));
         let bytes = crate::read_bytes(&found).map_err(|error| {
             Problem::new(format!("cannot read `{}`: {error}", found.display())).at(location)
         })?;
@@ -156,6 +285,7 @@ impl Files {
             return self.read(path, what, location);
         }
         let found = self.find(path, what, location)?;
+        self.note(path, Content::Copied(found.clone()));
         let text = match self.parquet {
             Some(reader) => reader(&found),
             None => Err("this program does not read Parquet files".to_string()),
@@ -170,6 +300,7 @@ impl Files {
     /// Returns the path of the file that is named at `location`, or an error that lists the paths tried.
     pub(crate) fn find(&self, path: &str, what: &str, location: &Location) -> Result<PathBuf, Problem> {
         if let Some(found) = self.found(path) {
+            self.note(path, Content::Referenced(found.clone()));
             return Ok(found);
         }
         let candidates: Vec<_> = self.folders.iter().map(|folder| folder.join(path)).collect();
@@ -193,6 +324,9 @@ impl Files {
 
     /// Returns the first existing file with this path.
     fn found(&self, path: &str) -> Option<PathBuf> {
+        if let Some(stored) = self.stored.get(path).filter(|file| file.is_file()) {
+            return Some(stored.clone());
+        }
         let folders = self.folders.iter().chain(&self.above);
         folders
             .map(|folder| folder.join(path))
@@ -208,7 +342,8 @@ impl Files {
         let mut rest = path;
         while let Some((_, end)) = rest.split_once('/') {
             let is_here = |folder: &PathBuf| folder.join(end).is_file();
-            if !end.is_empty() && (self.memory.contains_key(end) || self.folders.iter().any(is_here)) {
+            let is_known = self.memory.contains_key(end) || self.stored.contains_key(end);
+            if !end.is_empty() && (is_known || self.folders.iter().any(is_here)) {
                 return Some(end.to_string());
             }
             rest = end;

@@ -42,7 +42,7 @@ pub use builtin::{demo, scenarios, sections, topologies, workloads};
 pub use decisions::{Decision, Decisions, EXTERNAL};
 pub use diagnostics::{Diagnostics, Problem};
 pub use document::read_toml;
-pub use files::ParquetReader;
+pub use files::{Content, NamedFile, ParquetReader, StoredFiles, stored};
 pub use link_tiers::{LinkTiers, multiply_rates};
 pub use models::{find_model, is_model_file, read_model};
 pub use names::NodeNames;
@@ -95,6 +95,7 @@ pub fn load_with(
         Opened::Config(source, path) => {
             let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
             let files = Files::within([PathBuf::new(), folder.clone()]).and_above(&folder);
+            let files = files.and_stored(&folder)?;
             load_config(&source, &config_name(&path), &files, overrides)
         }
     }
@@ -122,16 +123,16 @@ pub fn grid(input: &str, overrides: &Overrides) -> Result<Grid, Diagnostics> {
     Ok(written.grid())
 }
 
-/// Returns the text of a scenario as it is written, without [`Overrides`]; `None` for a configuration of another
-/// simulator.
+/// Returns an input as it is written, without [`Overrides`]: the name of a file from which [`load`] gives the run the
+/// same name, and the text.
 ///
 /// # Errors
 /// As [`load`], if there is no such input.
-pub fn scenario_text(input: &str, overrides: &Overrides) -> Result<Option<String>, Diagnostics> {
-    match open(input, overrides)? {
-        Opened::Toml(source, ..) => Ok(Some(source.text().to_string())),
-        Opened::Config(..) => Ok(None),
-    }
+pub fn written(input: &str, overrides: &Overrides) -> Result<(String, String), Diagnostics> {
+    Ok(match open(input, overrides)? {
+        Opened::Toml(source, _, name) => (format!("{name}.toml"), source.text().to_string()),
+        Opened::Config(source, path) => (format!("{}.txt", config_name(&path)), source.text().to_string()),
+    })
 }
 
 /// Reads a built-in scenario, even if there is a file of the same name, which [`load`] would read.
@@ -266,7 +267,8 @@ fn load_config(
     let text = Source::new(format!("{} as a scenario", source.name()), resolved.toml);
     let mut document = document::parse(&text, changed, Point::default(), files)?;
     document.scenario.threads = overrides.threads.or(document.scenario.threads);
-    resolve::resolve(Input {
+    let named = resolved.named;
+    let changed = resolve::resolve(Input {
         scenario: document.scenario,
         texts: document.texts,
         locations: document.locations,
@@ -279,7 +281,9 @@ fn load_config(
         decided_outside: overrides.decided_outside,
         path_of: overrides.path_of,
         memoise: overrides.memoise,
-    })
+    })?;
+    // The settings are for the scenario that the configuration becomes, but the files are those of the configuration.
+    Ok(Resolved { named, ..changed })
 }
 
 /// Replaces the characters of a name that folders cannot have.

@@ -90,7 +90,7 @@ pub(crate) fn open(input: &str, overrides: &Overrides) -> Result<Opened, Diagnos
         return Ok(Opened::Config(source, path));
     }
     let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
-    let files = Files::within([folder, PathBuf::new()]);
+    let files = Files::within([folder.clone(), PathBuf::new()]).and_stored(&folder)?;
     Ok(Opened::Toml(source, files, stem(&path)))
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use paceline_fabric::spec::RunSpec;
 
 use crate::decisions::Decisions;
+use crate::files::NamedFile;
 use crate::link_tiers::LinkTiers;
 use crate::names::NodeNames;
 use crate::ns3::format::InputFormat;
@@ -67,6 +68,8 @@ pub struct Resolved {
     pub toml: String,
     /// Files that `toml` refers to, to be written next to it: name (a relative path) and content.
     pub files: Vec<(String, Vec<u8>)>,
+    /// Files that the input named, whether or not `toml` has copies of them.
+    pub named: Vec<NamedFile>,
     /// Decisions for flows under [`crate::EXTERNAL`], if they are known before the run.
     pub decisions: Option<Arc<Decisions>>,
     /// Settings and inputs that may be mistakes, in the order in which they were found.

@@ -9,6 +9,7 @@ use paceline_lab::files::Writing;
 use paceline_lab::repeats::Repeats;
 use paceline_lab::results::{Buckets, FlowRows, RunStatus, Summary};
 use paceline_lab::run::{self, Finished, RunError};
+use paceline_lab::sweep::Stored;
 use paceline_lab::table;
 use paceline_report::{together, write_compared};
 use paceline_reproduce as reproduce;
@@ -88,7 +89,15 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
         let axis = Axis::of_key("cc.scheme", schemes.collect());
         let seeds: Vec<u64> = inputs[0].iter().map(|input| input.seed).collect();
         let base = args.changes.overrides(Some(&first.scheme), args.threads);
-        return super::reproduce::save(folder, (&args.input, &base), &[axis], &seeds, args.say);
+        let named = inputs.iter().flatten().flat_map(|input| input.named.clone());
+        let written = Stored::of(&args.input, &base, named.collect())?;
+        return super::reproduce::save(
+            folder,
+            (&args.input, &base),
+            (&[axis], &seeds, &written),
+            None,
+            args.say,
+        );
     }
     let default = output::default_folder(&first.name, "compare", first.seed);
     let (asked, force) = (args.output.out.as_ref(), args.output.force);

@@ -13,6 +13,7 @@ use paceline_report::figure::{
     self, Figure, FigureKind, Legend, NoFigure, Palette, Preset, Row, Scale, Seeds, Style, XValue,
 };
 
+pub(super) mod experiment;
 mod recipe;
 
 use super::report::{read_folders, read_runs};
@@ -28,6 +29,7 @@ Examples:
   paceline plot results/two --what rate -o rate.csv       the values of the figure
   paceline sweep incast-16 --over cc.scheme=hpcc,dctcp --over topology.star.rate=100Gbps,400Gbps
   paceline plot results/incast-16-sweep-1 --what fct_slowdown.p99 -o rate.pdf
+  paceline plot results/incast-16-sweep-1 --what drops -o drops.pdf --save-experiment for-you
   paceline plot results/two --what fct-cdf -o a.pdf --names hpcc=HPCC,dctcp=DCTCP --save a.toml
   paceline plot --from a.toml -o a.png
   paceline plot results/two -o parts.pdf \\
@@ -78,6 +80,9 @@ pub(super) struct PlotArgs {
     /// Recipe to write: the folders and options of this figure
     #[arg(long, value_name = "FILE.toml")]
     save: Option<PathBuf>,
+    /// Experiment to write for `reproduce`: the sweep that is drawn, with this figure
+    #[arg(long, value_name = "FOLDER", conflicts_with = "sql")]
+    save_experiment: Option<PathBuf>,
     /// Recipe of the figure to draw again; only -o and --force change it
     #[arg(long, value_name = "FILE.toml", conflicts_with_all = ["folders", "what", "sql", "over", "seeds", "save", "style", "width", "height", "title", "xlabel", "ylabel", "xlim", "ylim", "log", "legend", "names", "order", "palette", "dpi"])]
     from: Option<PathBuf>,
@@ -199,6 +204,8 @@ pub(super) fn plot(args: &PlotArgs) -> Ended {
         return draw(&PlotArgs {
             out: args.out.clone().or(of_recipe.out.clone()),
             force: args.force,
+            save_experiment: args.save_experiment.clone(),
+            from: args.from.clone(),
             ..of_recipe
         });
     }
@@ -215,9 +222,23 @@ fn draw(args: &PlotArgs) -> Ended {
     let file = OutFile::new(out, args.force, &inputs)?;
     let mut figure = figure(args)?;
     change(&mut figure, args)?;
-    let style = style(args);
     // Drawn before the file is touched, so that a failure leaves an earlier figure as it was.
-    let bytes = match format {
+    let bytes = bytes(&figure, args, format)?;
+    if let Some(recipe) = &args.save {
+        recipe::write(recipe, args)?;
+    }
+    if let Some(folder) = &args.save_experiment {
+        experiment::save(folder, args)?;
+    }
+    file.write(|out| out.write_all(&bytes))?;
+    output::print(&format!("{}\n", out.display()))?;
+    Ok(Done::All)
+}
+
+/// Returns the content of a figure's file.
+fn bytes(figure: &Figure, args: &PlotArgs, format: Format) -> Result<Vec<u8>, Failure> {
+    let style = style(args);
+    Ok(match format {
         Format::Svg => figure.svg(&style).into_bytes(),
         Format::Pdf => figure.pdf(&style),
         Format::Pgf => figure.pgf(&style).into_bytes(),
@@ -225,13 +246,7 @@ fn draw(args: &PlotArgs) -> Ended {
             .png(&style, f64::from(args.dpi))
             .ok_or_else(|| Failure::arguments("--dpi: the picture would be too large"))?,
         Format::Csv => figure.csv().into_bytes(),
-    };
-    if let Some(recipe) = &args.save {
-        recipe::write(recipe, args)?;
-    }
-    file.write(|out| out.write_all(&bytes))?;
-    output::print(&format!("{}\n", out.display()))?;
-    Ok(Done::All)
+    })
 }
 
 fn style(args: &PlotArgs) -> Style {
@@ -324,7 +339,6 @@ fn figure(args: &PlotArgs) -> Result<Figure, Failure> {
         let sql = args.sql.as_deref().unwrap_or_default();
         return answered(read_folders(&args.folders, None)?, sql);
     };
-    let nothing = |error: NoFigure| Failure::arguments(format!("--what {wanted}: {error}"));
     if args.folders.iter().any(is_sweep) {
         let [folder] = args.folders.as_slice() else {
             return Err(Failure::arguments(
@@ -338,31 +352,49 @@ fn figure(args: &PlotArgs) -> Result<Figure, Failure> {
         for note in notes(&data) {
             say!("{}", note.text);
         }
-        let of_flows = FigureKind::ALL.into_iter().find(|what| what.name() == wanted);
-        if let Some(what) = of_flows {
-            if args.over.is_some() {
-                return Err(Failure::arguments(format!(
-                    "--over: {wanted} has a curve for each point of the sweep"
-                )));
-            }
-            let read = |id: &str| {
-                let folder = folder.join("runs").join(id);
-                let is_kept = folder.join("summary.json").is_file();
-                is_kept.then(|| RunData::read(&folder)).transpose()
-            };
-            let runs = figure::groups_of_sweep(&data, args.seeds, read).map_err(nothing)?;
-            return figure::of_groups(&runs, what).map_err(nothing);
-        }
-        return figure::of_sweep(&data, wanted, args.over.as_deref()).map_err(nothing);
+        return of_sweep(args, wanted, &data, &|id| folder.join("runs").join(id));
     }
     if args.over.is_some() {
         return Err(Failure::arguments(
             "--over is about the axes of a sweep, and these are runs",
         ));
     }
-    let known = FigureKind::ALL.into_iter().find(|what| what.name() == wanted);
-    let what = known.ok_or_else(|| unknown(wanted))?;
-    figure::of_runs(&read_runs(&args.folders, None)?, what, args.seeds).map_err(nothing)
+    let what = kind(wanted).ok_or_else(|| unknown(wanted))?;
+    let runs = read_runs(&args.folders, None)?;
+    figure::of_runs(&runs, what, args.seeds).map_err(|error| nothing(wanted, &error))
+}
+
+fn kind(wanted: &str) -> Option<FigureKind> {
+    FigureKind::ALL.into_iter().find(|what| what.name() == wanted)
+}
+
+fn nothing(wanted: &str, error: &NoFigure) -> Failure {
+    Failure::arguments(format!("--what {wanted}: {error}"))
+}
+
+/// Draws a figure of a sweep: a number of its runs over an axis, or one about flows with a curve for each point.
+fn of_sweep(
+    args: &PlotArgs,
+    wanted: &str,
+    data: &SweepData,
+    folder: &dyn Fn(&str) -> PathBuf,
+) -> Result<Figure, Failure> {
+    let Some(what) = kind(wanted) else {
+        let found = figure::of_sweep(data, wanted, args.over.as_deref());
+        return found.map_err(|error| nothing(wanted, &error));
+    };
+    if args.over.is_some() {
+        return Err(Failure::arguments(format!(
+            "--over: {wanted} has a curve for each point of the sweep"
+        )));
+    }
+    let read = |id: &str| {
+        let folder = folder(id);
+        let is_kept = folder.join("summary.json").is_file();
+        is_kept.then(|| RunData::read(&folder)).transpose()
+    };
+    let runs = figure::groups_of_sweep(data, args.seeds, read).map_err(|error| nothing(wanted, &error))?;
+    figure::of_groups(&runs, what).map_err(|error| nothing(wanted, &error))
 }
 
 /// Draws the answers of runs to a query. If there are several runs, curve names start with the run's name.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_lab::results::RunStatus;
-use paceline_lab::sweep::Shard;
+use paceline_lab::sweep::{Shard, Stored};
 use paceline_reproduce::{
     self as reproduce, Counts, Done as Runs, DoneRun, NotRun, Plan, Reproduction, RunRequest, StepError,
     Unfinished,
@@ -12,6 +12,7 @@ use paceline_reproduce::{
 use paceline_scenario::sweep::Axis;
 use paceline_scenario::{Diagnostics, Overrides, Resolved};
 
+use super::plot::experiment;
 use crate::args::{JobArgs, SayArgs};
 use crate::failure::{Done, Ended, Failure};
 use crate::progress::{Meter, StepMeter};
@@ -122,6 +123,8 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
         return super::list::list_reproductions(args.say.json);
     }
     let all = chosen(&args.ids)?;
+    let chosen: Vec<&Reproduction> = all.iter().map(|chosen| &chosen.one).collect();
+    let figures = experiment::check(&chosen)?;
     if args.check {
         return check(&all, args.say);
     }
@@ -131,7 +134,6 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
         let text = format!("`{}` is built in: --record is for folders", one.one.id);
         return Err(Failure::arguments(text));
     }
-    let chosen: Vec<&Reproduction> = all.iter().map(|chosen| &chosen.one).collect();
     let default = Path::new("results/reproduce");
     let stopped = |folder: &Path| reproduce::is_unfinished(folder, &chosen);
     let folder = destination::choose_or_go_on(args.out.as_ref(), default, args.force, stopped);
@@ -167,9 +169,17 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
         false => Done::All,
     };
     let whole = done == Done::All && failure.is_none();
+    let mut drawn = Vec::new();
+    for figure in figures.iter().filter(|_| whole) {
+        // Tables and other figures are written even if one cannot be drawn.
+        match experiment::draw(figure, &runs, &folder) {
+            Ok(one) => drawn.push(one),
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
     // Its lock is released first, since the results may replace the folder.
     drop(unfinished);
-    reproduce::write(&folder, &chosen, &runs, whole)?;
+    reproduce::write(&folder, &chosen, &runs, &drawn, whole)?;
     print_undefined(&chosen, &runs, args.say);
     if args.record && whole {
         for Chosen { one, folder } in &all {
@@ -192,12 +202,12 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
     Ok(done)
 }
 
-/// Saves an experiment with these axes over a scenario.
+/// Saves an experiment over a scenario, which draws `figure`, if there is one.
 pub(super) fn save(
     folder: &Path,
     (name, overrides): (&str, &Overrides),
-    axes: &[Axis],
-    seeds: &[u64],
+    (axes, seeds, written): (&[Axis], &[u64], &Stored),
+    figure: Option<&toml::Table>,
     say: SayArgs,
 ) -> Ended {
     let overrides = &Overrides {
@@ -213,12 +223,12 @@ pub(super) fn save(
         .map(|duration| ("duration".to_string(), duration.to_string()));
     let base = reproduce::Base {
         input: &paceline_lab::load(name, overrides)?,
-        written: paceline_scenario::scenario_text(name, overrides)?,
+        written,
         set: overrides.set.iter().map(split).chain(duration).collect(),
     };
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let command = format!("paceline {}", arguments.join(" "));
-    reproduce::save_experiment(folder, &base, axes, seeds, &command)?;
+    reproduce::save_experiment(folder, &base, axes, seeds, figure, &command)?;
     if !say.quiet {
         say!("{0} is an experiment: `paceline reproduce {0}`", folder.display());
     }

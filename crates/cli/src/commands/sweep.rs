@@ -27,6 +27,7 @@ Examples:
       repeats = 5
   paceline sweep incast-16 --over network.ecn.kmin,network.ecn.kmax=[5KB,50KB],[100KB,400KB]
                                                      keys that vary in step
+  paceline sweep results/my-sweep-1 -o again         the same again, from its folder alone
   paceline sweep my.toml --print-slurm | sbatch      the same as a job array
 
 --over case=shallow,deep chooses among the scenario's [[sweep.case]] tables.
@@ -43,7 +44,7 @@ Exit status: 0 done, 1 a run failed, 2 input or arguments are wrong, 130 interru
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SweepArgs {
-    #[arg(value_name = "INPUT", help = INPUT_HELP)]
+    #[arg(value_name = "INPUT", help = format!("{INPUT_HELP}; or the folder of a sweep, to do it again"))]
     input: String,
     /// Values to sweep for a key; overrides the file; may be repeated
     #[arg(long, value_name = "PATH.TO.KEY=V1,V2,..", help_heading = "Grid")]
@@ -119,7 +120,7 @@ impl From<KeepFiles> for Keep {
 pub(super) fn sweep(args: &SweepArgs) -> Ended {
     let mut overrides = args.changes.overrides(args.scheme.as_deref(), args.threads);
     overrides.over.clone_from(&args.over);
-    let study = Study::new(&args.input, overrides, args.repeats);
+    let study = Study::of(&args.input, overrides, args.repeats)?;
     let plan = study.plan(args.jobs.count())?;
     if !args.say.quiet {
         output::input_warnings(&plan.input_warnings);
@@ -127,7 +128,8 @@ pub(super) fn sweep(args: &SweepArgs) -> Ended {
     if let Some(folder) = &args.save_experiment {
         let mut base = study.overrides.clone();
         base.scheme.get_or_insert(plan.points[0].scheme.clone());
-        return super::reproduce::save(folder, (&args.input, &base), &plan.axes, &plan.seeds, args.say);
+        let grid = (&plan.axes[..], &plan.seeds[..], &plan.stored);
+        return super::reproduce::save(folder, (&study.input, &base), grid, None, args.say);
     }
     let default = output::default_folder(&plan.scenario, "sweep", plan.seeds[0]);
     // Another grid of the same scenario must not overwrite existing results.
@@ -342,6 +344,8 @@ fn slurm(args: &SweepArgs, plan: &Plan, folder: &Path, tasks: usize) -> String {
     const TASK_S: f64 = 300.0;
     let all = plan.runs();
     let runs = all.len();
+    // The folder of a sweep is swept again, wherever the scenario was that its arguments name.
+    let words = [std::slice::from_ref(&args.input), &plan.arguments[1..]].concat();
     let cpus = args.jobs.jobs.unwrap_or(1) as usize;
     let seconds: f64 = all.iter().map(|&(_, point, _)| plan.seconds[point]).sum();
     let by_time = (seconds / (TASK_S * cpus as f64)).ceil() as usize;
@@ -386,7 +390,7 @@ fn slurm(args: &SweepArgs, plan: &Plan, folder: &Path, tasks: usize) -> String {
         each = about(seconds / runs.max(1) as f64),
         task = about(task_s),
         threads = threads.unwrap_or_default(),
-        words = shell(&plan.arguments),
+        words = shell(&words),
         merge = quoted(&format!("paceline merge {path}")),
     )
 }

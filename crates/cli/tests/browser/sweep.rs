@@ -101,6 +101,7 @@ fn sweep(axes: Vec<Axis>, seeds: u64) -> SweepData {
         input_warnings: InputWarnings::default(),
         seconds: Vec::new(),
         memory: 0,
+        stored: paceline_lab::sweep::Stored::default(),
     };
     SweepData { plan, rows }
 }

@@ -196,3 +196,87 @@ fn the_iteration_comes_first() {
         "{differ}"
     );
 }
+
+/// Iterations of a job are a measure of an experiment: in a table, in a claim and in a figure, as in the sweep.
+#[test]
+fn experiments_have_jobs_by_name() {
+    let folder = folder_with("jobs.toml", JOBS);
+    let path = folder.path();
+    stdout(path, &["sweep", "jobs.toml", "--out", "grid", "-q"]);
+    stdout(path, &["sweep", "jobs.toml", "--save-experiment", "paper", "-q"]);
+    let file = path.join("paper/experiment.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    let more = r#"
+[[table]]
+columns = "scheme"
+rows = ["'jobs.llm.iteration_us.mean'", "'jobs.moe.communication'"]
+[[claim]]
+what = "iteration of llm, HPCC over DCQCN"
+expr = "'jobs.llm.iteration_us.mean'['hpcc'] / 'jobs.llm.iteration_us.mean'['dcqcn']"
+digits = 6
+expect = { between = [0.9, 1.2], because = "two short jobs" }
+[[figure]]
+what = "jobs.llm.iteration_us.mean"
+over = "scheme"
+out = "llm.csv"
+"#;
+    fs::write(&file, format!("{text}{more}")).unwrap();
+    let check = said(path, &["reproduce", "--check", "paper"]);
+    assert!(check.contains("exit status: 0"), "{check}");
+    let args = [
+        "reproduce",
+        "paper",
+        "--json",
+        "--quiet",
+        "--strict",
+        "--out",
+        "results",
+    ];
+    let records: Vec<Value> = serde_json::from_str(&stdout(path, &args)).unwrap();
+    let points = csv(&path.join("grid/points.csv"));
+    let mean = |scheme: &str, metric: &str| {
+        let found = points.iter().find(|row| row[0] == scheme && row[1] == metric);
+        found.unwrap()[3].parse::<f64>().unwrap()
+    };
+    let ours = |case: &str, metric: &str| {
+        let found = records
+            .iter()
+            .find(|one| one["case"] == case && one["metric"] == metric);
+        found.unwrap_or_else(|| panic!("{metric}: {records:?}"))["ours"].as_f64()
+    };
+    let metric = "jobs.llm.iteration_us.mean";
+    for scheme in ["hpcc", "dcqcn"] {
+        for metric in [metric, "jobs.moe.communication"] {
+            assert_eq!(ours(scheme, metric), Some(mean(scheme, metric)), "{scheme}");
+        }
+    }
+    let claim = "iteration of llm, HPCC over DCQCN";
+    let ratio = mean("hpcc", metric) / mean("dcqcn", metric);
+    let found = records.iter().find(|one| one["metric"] == claim).unwrap();
+    assert_eq!(
+        (found["ours"].as_f64(), &found["ok"]),
+        (Some(ratio), &Value::Bool(true))
+    );
+    stdout(path, &["plot", "grid", "--what", metric, "-o", "llm.csv"]);
+    assert_eq!(
+        fs::read_to_string(path.join("llm.csv")).unwrap(),
+        fs::read_to_string(path.join("results/figures/paper-llm.csv")).unwrap()
+    );
+    // A label that no job has is found when the figure is drawn, with its line.
+    fs::write(
+        &file,
+        format!(
+            "{text}{}",
+            more.replace(
+                "jobs.llm.iteration_us.mean\"\nover",
+                "jobs.lm.iteration_us.mean\"\nover"
+            )
+        ),
+    )
+    .unwrap();
+    let wrong = said(path, &["reproduce", "paper", "--quiet", "--out", "wrong"]);
+    assert!(
+        wrong.contains("exit status: 2") && wrong.contains("did you mean `jobs.llm.iteration_us.mean`?"),
+        "{wrong}"
+    );
+}

@@ -20,6 +20,7 @@ mod continual;
 mod critical_path;
 mod errors;
 #[cfg(feature = "training")]
+mod figures;
 mod forests;
 mod help;
 mod interruptions;
@@ -48,6 +49,7 @@ mod runs;
 mod statistics;
 mod structure;
 mod sweeps;
+mod swept_again;
 mod threads;
 mod timeline;
 mod traces;

@@ -172,7 +172,7 @@ fn a_recipe_draws_the_same_figure_from_any_folder() {
     refused(
         path,
         &["plot", "--from", "bad.toml", "-o", "x.svg"],
-        "bad.toml: unknown key `widht`: did you mean `width`?",
+        "bad.toml:3:9: unknown key `widht`: did you mean `width`?",
     );
     fs::write(
         path.join("bad.toml"),
@@ -182,7 +182,7 @@ fn a_recipe_draws_the_same_figure_from_any_folder() {
     refused(
         path,
         &["plot", "--from", "bad.toml", "-o", "x.svg"],
-        "bad.toml: invalid value '3' for '--width <WIDTH>'",
+        "bad.toml:3:9: invalid value '3' for '--width <WIDTH>'",
     );
     refused(
         path,

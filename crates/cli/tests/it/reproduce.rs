@@ -176,7 +176,7 @@ fn an_experiment_of_ones_own() {
         );
     }
     let check = said(path, &["reproduce", "--check", "swept"]);
-    assert!(check.contains("swept: 4 runs, 44 values"), "{check}");
+    assert!(check.contains("swept: 4 runs, 32 values"), "{check}");
     // Shards of one folder, then the rest: pages and figures are those of one process.
     let shard = |number: &str| {
         let said = said(
@@ -194,7 +194,7 @@ fn an_experiment_of_ones_own() {
     let rest = said(path, &["reproduce", "swept", "--out", "shards"]);
     assert!(rest.contains("4 of 4 runs are there"), "{rest}");
     stdout(path, &["reproduce", "swept", "--quiet", "--out", "whole"]);
-    // Two tables of all measures have no places; the three along the buffer are drawn.
+    // Three measures are drawn over the buffer.
     let figures: Vec<_> = fs::read_dir(path.join("whole/figures"))
         .unwrap()
         .flatten()

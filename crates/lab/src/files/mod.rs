@@ -272,7 +272,7 @@ pub fn write_run_into(
     }
     if input.pcap {
         folder.write_if_time(&at("trace.pcapng"), |out| {
-            capture::write(out, spec, outcome, capture::WHOLE)
+            capture::write(out, spec, &input.names, outcome, capture::WHOLE)
         })?;
     }
     let traced = !(spec.record.trace_nodes.is_empty() && spec.record.trace_ports.is_empty());

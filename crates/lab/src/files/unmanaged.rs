@@ -69,6 +69,8 @@ fn keep(from: &Path, to: &Path, named: &SortedSet<String>, within: &Path) -> io:
             if !is_named && !is_written(&name, within) && !target.exists() {
                 copy(&entry, &target)?;
             }
+        } else if within == Path::new("") && name == "scenario" && from.join("sweep.json").is_file() {
+            // A sweep's scenario: two of them in its folder would be one too many.
         } else if OURS.iter().any(|mark| entry.join(mark).is_file()) {
             keep(&entry, &target, &files_named(&entry), Path::new(""))?;
         } else {

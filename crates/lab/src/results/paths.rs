@@ -97,6 +97,8 @@ recorded! {
         link: String,
         /// that link: two nodes
         nodes: String,
+        /// its name: `host 3 - leaf 1`
+        link_name: String,
         /// whether it began when a lane of its rank became free
         after_lane: bool,
     }
@@ -217,6 +219,7 @@ impl PathRow {
             contention_ps: 0,
             link: String::new(),
             nodes: String::new(),
+            link_name: String::new(),
             after_lane: false,
         }
     }
@@ -308,6 +311,7 @@ impl<'a> Building<'a> {
             self.of_row.iter().max_by_key(|(_, of)| of.1),
         ) {
             (row.link, row.nodes) = (bound.tier.clone(), bound.nodes());
+            row.link_name.clone_from(&bound.name);
         }
     }
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::run::{Job, Watch, WriteRun};
 use super::store::Store;
+use super::stored::Stored;
 use super::{Keep, Plan, Point, Shard, Status, Study, SweepError};
 use crate::InputWarnings;
 
@@ -99,6 +100,7 @@ impl Errand {
             input_warnings: InputWarnings::of_shared(self.warnings.clone()),
             seconds: Vec::new(),
             memory: 0,
+            stored: Stored::default(),
         };
         let job = Job {
             study,

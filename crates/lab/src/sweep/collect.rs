@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::data::{check_version, plan_file, read_plan, read_row, row_file};
 use super::store::{clear_killed, io_error, make, read_dir};
-use super::{Keep, Plan, Row, Status, SweepError, Tables, sealed_plan, write_tables};
+use super::{Keep, Plan, Row, Status, SweepError, Tables, sealed_plan, stored, write_tables};
 use crate::files::{Folder, OutputError, check_destination, sealed, write_file};
 
 /// Result of a merge.
@@ -90,7 +90,7 @@ pub fn collect(
         merge_into(out, all)?;
         write_file(&plan_file(out), sealed_plan::write(&merged))?;
     } else {
-        copy_to(out, all, &merged, force)?;
+        copy_to(out, all, &merged, plans[0].0, force)?;
     }
     drop(merged);
     let tables = write_tables(out)?;
@@ -235,9 +235,14 @@ fn copy_to<'a>(
     out: &Path,
     all: impl Iterator<Item = (&'a str, &'a Path)>,
     plan: &Plan,
+    first: &Path,
     force: bool,
 ) -> Result<(), SweepError> {
     let folder = Folder::create(out, force)?;
+    let scenario = Path::new(stored::FOLDER);
+    if first.join(scenario).is_dir() {
+        copy(&first.join(scenario), &folder, scenario)?;
+    }
     for (id, from) in all {
         let Some(row) = read_row(from, id)? else {
             continue;

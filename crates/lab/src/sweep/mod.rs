@@ -5,6 +5,7 @@
 //! | file | content |
 //! |---|---|
 //! | `sweep.json` | the [`Plan`]: axes, points, seeds, the id of every run |
+//! | `scenario/` | the scenario as it was written, with the files that it names |
 //! | `rows/<id>.json` | a [`Row`] per finished run |
 //! | `runs/<id>/` | its folder |
 //! | `results.csv`, `results.parquet` | a row per run of the plan, with all metrics of its summary |
@@ -14,6 +15,7 @@
 //! Each of these appears whole or not at all. A run's id is a digest of everything that determines its result, so a
 //! finished run is never repeated.
 
+mod arguments;
 mod block;
 mod collect;
 mod data;
@@ -32,6 +34,7 @@ mod sealed_plan;
 mod shard;
 mod spool;
 mod store;
+mod stored;
 mod stream;
 mod table;
 
@@ -51,6 +54,7 @@ pub use rows::{Keep, Row, Status};
 pub use run::{Job, Ran, Watch, WriteRun};
 pub use shard::Shard;
 pub use store::goes_on;
+pub use stored::Stored;
 pub use stream::{IN_MEMORY_MAX, Overview, Tables, count_rows, write_tables};
 pub use table::table;
 

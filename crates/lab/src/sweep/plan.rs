@@ -6,8 +6,10 @@ use paceline_scenario::{Diagnostics, Overrides, Resolved};
 use serde::{Deserialize, Serialize};
 
 use super::SweepError;
+use super::arguments::words;
 use super::estimate::{memory, seconds};
 use super::id::run_ids;
+use super::stored::Stored;
 use crate::InputWarnings;
 use crate::run::side_by_side;
 
@@ -77,7 +79,8 @@ impl Study {
             };
             let warnings = InputWarnings::of([&input]);
             let needs = (seconds(&input), memory(&input));
-            Ok((point, (input.name, input.description, seeds), warnings, needs))
+            let head = (input.name, input.description, seeds);
+            Ok((point, head, (warnings, input.named), needs))
         };
         let mut plan = Plan {
             version: version.to_string(),
@@ -90,12 +93,15 @@ impl Study {
             input_warnings: InputWarnings::default(),
             seconds: Vec::with_capacity(values.len()),
             memory: 0,
+            stored: Stored::of(&self.input, &self.overrides, Vec::new())?,
         };
         // In parts, since what a point comes with takes more memory than what is kept of it.
         for part in values.chunks(POINTS_AT_ONCE) {
             for point in side_by_side(part.len(), jobs, &|i| resolve(&part[i])) {
-                let (point, (scenario, description, seeds), warnings, (seconds, memory)) = point?;
+                let (point, head, (warnings, named), (seconds, memory)) = point?;
+                let (scenario, description, seeds) = head;
                 plan.input_warnings.add(&warnings);
+                plan.stored.add(named);
                 if plan.points.is_empty() {
                     (plan.scenario, plan.description, plan.seeds) = (scenario, description, seeds);
                 }
@@ -116,40 +122,6 @@ impl Study {
         overrides.seed = seed.or(overrides.seed);
         crate::load(&self.input, &overrides)
     }
-}
-
-/// Returns the arguments that define a sweep, without those on where or how to run it.
-fn words(input: &str, changes: &Overrides, repeats: Option<u32>) -> Vec<String> {
-    let mut words = vec![input.to_string()];
-    let mut add = |option: &str, value: String| words.extend([option.to_string(), value]);
-    for over in &changes.over {
-        add("--over", over.clone());
-    }
-    if let Some(repeats) = repeats {
-        add("--repeats", repeats.to_string());
-    }
-    if let Some(scheme) = &changes.scheme {
-        add("--scheme", scheme.clone());
-    }
-    for set in &changes.set {
-        add("--set", set.clone());
-    }
-    if let Some(seed) = changes.seed {
-        add("--seed", seed.to_string());
-    }
-    if let Some(duration) = changes.duration {
-        add("--duration", duration.to_string());
-    }
-    if let Some(fidelity) = changes.fidelity {
-        add("--fidelity", fidelity.name().to_string());
-    }
-    if let Some(seed) = changes.shuffle_ties {
-        add("--shuffle-ties", seed.to_string());
-    }
-    if changes.check {
-        words.push("--check".into());
-    }
-    words
 }
 
 /// Returns every combination of the axes' values; the last axis varies fastest.
@@ -199,6 +171,9 @@ pub struct Plan {
     /// Estimated memory of the largest run, in bytes. Not in the file either.
     #[serde(skip)]
     pub memory: u64,
+    /// Scenario and the files that it names, for the sweep's folder. Empty for a plan from a file.
+    #[serde(skip)]
+    pub stored: Stored,
 }
 
 /// Point of the grid.

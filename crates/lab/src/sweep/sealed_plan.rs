@@ -9,6 +9,7 @@ use paceline_scenario::sweep::Axis;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::stored::Stored;
 use super::{Plan, Point};
 use crate::InputWarnings;
 use crate::files::{Out, Unsealed};
@@ -61,6 +62,7 @@ pub(super) fn read(file: &Path) -> Result<Plan, Unsealed> {
         input_warnings: InputWarnings::default(),
         seconds: Vec::new(),
         memory: 0,
+        stored: Stored::default(),
     };
     // A user who removes the digest accepts an edited plan.
     match read.digest {

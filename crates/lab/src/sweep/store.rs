@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use paceline_kernel::sorted::SortedSet;
 
 use super::data::{check_version, plan_file, read_plan, read_row, row_file};
-use super::{Keep, Plan, Row, Shard, Status, SweepError, sealed_plan};
+use super::{Keep, Plan, Row, Shard, Status, SweepError, sealed_plan, stored};
 use crate::files::{
     OutputError, check_destination, clear_leftovers, remove_if_left, sealed, sync, write_file,
     write_file_later,
@@ -46,6 +46,8 @@ impl Store {
         make(folder)?;
         // Locked before anything is read or removed, so that two processes never clear or fill the same part.
         let locks = lock(folder, shard)?;
+        // Read first: the scenario may be that of this folder, which is replaced.
+        let stored = plan.stored.in_folder()?;
         let mut plan_changed = false;
         if resumes && force {
             clear(folder)?;
@@ -55,6 +57,7 @@ impl Store {
         clear_killed(folder);
         // The plan is written first, so that a folder with any other file of a sweep has a plan.
         write_file(&plan_file(folder), sealed_plan::write(plan))?;
+        stored::write(folder, &stored)?;
         make(&folder.join("runs"))?;
         make(&folder.join("rows"))?;
         let store = Self {
@@ -273,6 +276,7 @@ fn unless_at_work(taken: Result<(), TryLockError>, folder: &Path, who: &str) -> 
 /// Removes all files that sweeps write.
 fn clear(folder: &Path) -> Result<(), OutputError> {
     for name in [
+        stored::FOLDER,
         "rows",
         "runs",
         "results.csv",

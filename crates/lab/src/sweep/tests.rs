@@ -163,6 +163,7 @@ fn a_sweeps_folder() {
             "results.parquet",
             "rows",
             "runs",
+            "scenario",
             "sweep.json"
         ]
     );
@@ -177,6 +178,7 @@ fn a_sweeps_folder() {
         input_warnings: InputWarnings::default(),
         seconds: Vec::new(),
         memory: 0,
+        stored: Stored::default(),
         ..plan.clone()
     };
     assert_eq!(data.plan, without_warnings(&plan));

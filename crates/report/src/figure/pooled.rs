@@ -22,8 +22,7 @@ struct Group<'r> {
 /// # Errors
 /// If the figure is not about flows, or no flow has completed.
 pub fn of_groups(groups: &[(String, Vec<RunData>)], what: FigureKind) -> Result<Figure, NoFigure> {
-    let of_flows = [FigureKind::FctCdf, FigureKind::SlowdownCdf, FigureKind::Slowdown];
-    if !of_flows.contains(&what) {
+    if !what.is_of_flows() {
         let text = "it is about single runs: `paceline plot SWEEP/runs/ID` draws it";
         return Err(NoFigure(format!("{}: {text}", what.name())));
     }

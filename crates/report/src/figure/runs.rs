@@ -51,6 +51,11 @@ impl FigureKind {
         Self::Iterations,
     ];
 
+    /// Returns true if it is a distribution over flows, which several runs of one point share.
+    pub const fn is_of_flows(self) -> bool {
+        matches!(self, Self::FctCdf | Self::SlowdownCdf | Self::Slowdown)
+    }
+
     /// Returns the name on the command line.
     pub const fn name(self) -> &'static str {
         match self {

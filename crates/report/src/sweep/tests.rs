@@ -81,6 +81,7 @@ fn sweep(axes: Vec<Axis>, seeds: Vec<u64>, p99: impl Fn(&[usize], u64) -> f64) -
         input_warnings: InputWarnings::default(),
         seconds: Vec::new(),
         memory: 0,
+        stored: paceline_lab::sweep::Stored::default(),
     };
     SweepData { plan, rows }
 }

@@ -8,8 +8,10 @@
 //!
 //! [`read`] checks everything in advance: every name, every expression, every cell.
 
+mod axes;
 mod expect;
 mod expr;
+pub(crate) mod figures;
 pub(crate) mod folder;
 mod layout;
 mod names;
@@ -60,6 +62,7 @@ pub(crate) fn read(id: &str, source: &Source, folder: &dyn Folder) -> Result<Rep
     let criteria = Criteria::of(&file, &common, source)?;
     let plans = layout::read(&file, &names, &criteria, source, folder)?;
     take_measures(&plans, &names, &mut needs);
+    let figures = figures::read(&file.figure, &names, &mut needs, source)?;
     let notes = file.notes.iter().map(|one| note(one, &common, source));
     Ok(Reproduction {
         id: id.to_string(),
@@ -69,6 +72,7 @@ pub(crate) fn read(id: &str, source: &Source, folder: &dyn Folder) -> Result<Rep
         notes: notes.collect::<Result<_, Problem>>()?,
         choices: choices(&file, &common, source)?,
         steps: steps(&file, source)?,
+        figures,
         needs,
         plans,
     })

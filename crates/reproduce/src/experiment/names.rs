@@ -7,6 +7,7 @@ use paceline_kernel::sorted::SortedMap;
 use paceline_lab::measures::{Measure, MeasureSet, find_summary, summary_names};
 use paceline_scenario::Problem;
 use paceline_scenario::diagnostics::{Location, among_many};
+use paceline_scenario::sweep;
 
 use super::expr::{Coordinate, Function, Operator, Written, read, texts};
 use super::sizes::of_sizes;
@@ -18,6 +19,8 @@ use crate::need::{Form, Question};
 pub(super) struct Axis {
     pub(super) name: String,
     pub(super) cases: Vec<AxisCase>,
+    /// Axis that a sweep over these cases has, for figures.
+    pub(super) swept: sweep::Axis,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -353,7 +356,7 @@ impl Names {
 
     /// Returns the number of a case, which is the value of the axis's name.
     pub(super) fn number(&self, axis: usize, case: usize) -> Option<f64> {
-        let Axis { name, cases } = &self.axes[axis];
+        let Axis { name, cases, .. } = &self.axes[axis];
         number(cases[case].with.get(name)?)
     }
 
@@ -529,6 +532,7 @@ mod tests {
                     case("Fast", Some(100.0)),
                     case("Odd", None),
                 ],
+                swept: sweep::Axis::of_key("rate", Vec::new()),
             }],
             grids: Vec::new(),
         };

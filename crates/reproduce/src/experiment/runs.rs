@@ -9,6 +9,7 @@ use paceline_scenario::diagnostics::{Location, Source};
 use paceline_scenario::guest::left_out;
 use paceline_scenario::{Diagnostics, EXACT, Problem};
 
+use super::axes::{CASE, swept};
 use super::names::{Axis, AxisCase, Bound, Grid, Names, Own, unknown};
 use super::own::OwnMeasures;
 use super::published::cells;
@@ -16,9 +17,6 @@ use super::schema::{Case, Common, File, Many, NamedOr, Runs, Text};
 use super::source::Folder;
 use crate::need::{Input, Question, RunRequest};
 use crate::reference::{self, Reference};
-
-/// Name of the axis of `[[case]]`.
-const CASE: &str = "case";
 
 /// Reads the names, and the runs of all grids.
 pub(super) fn read(
@@ -56,6 +54,7 @@ pub(super) fn read(
         names.axes.push(Axis {
             name: name.clone(),
             cases: cases.iter().map(of).collect(),
+            swept: swept(name, cases),
         });
     }
     let own = OwnMeasures::read(file, common, source)?;

@@ -1,13 +1,16 @@
 //! Conversion of a comparison or a sweep to an experiment.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use paceline_lab::files::{Folder, OutputError};
 use paceline_lab::metrics::METRICS;
-use paceline_scenario::Resolved;
+use paceline_lab::sweep::Stored;
 use paceline_scenario::sweep::{Axis, AxisValue};
+use paceline_scenario::{Origin, Resolved, StoredFiles};
+use toml::Table;
 
+use super::axes::SCHEME;
 use super::folder::FILE;
 
 /// Rows that tables of a comparison show first.
@@ -22,32 +25,44 @@ const ROWS: [&str; 8] = [
     "drops",
 ];
 
-/// Key of an axis of schemes.
-const SCHEME: &str = "cc.scheme";
-
 /// Scenario of a saved experiment.
 #[derive(Clone, Debug)]
 pub struct Base<'a> {
     /// Scenario without the values of any axis.
     pub input: &'a Resolved,
-    /// Text of the scenario as it is written; `None` if it is not TOML.
-    pub written: Option<String>,
+    /// Scenario as it is written, with the files that its points name.
+    pub written: &'a Stored,
     /// Changes from the command line: keys, and values of TOML or texts.
     pub set: Vec<(String, String)>,
 }
 
+/// Name of the scenario's file.
+const SCENARIO: &str = "scenario.toml";
+
 impl Base<'_> {
-    /// Returns the scenario's text, and what the runs set. A scenario without files is stored as it is written: keys that
-    /// a case leaves out then have their defaults, which may depend on the scheme.
-    fn scenario(&self) -> (&str, &[(String, String)]) {
-        match &self.written {
-            Some(text) if self.input.files.is_empty() => (text, &self.set),
-            _ => (&self.input.toml, &[]),
+    /// Returns the files of the scenario. It is stored as it is written, if it is TOML: keys that a case leaves out then
+    /// have their defaults, which may depend on the scheme.
+    fn files(&self) -> Result<StoredFiles, OutputError> {
+        if self.input.origin == Origin::Toml {
+            return self.written.files(SCENARIO);
+        }
+        let files = self.input.files.iter();
+        let files = files.map(|(name, content)| (PathBuf::from(name), content.clone()));
+        let scenario = (SCENARIO.into(), self.input.toml.clone().into_bytes());
+        Ok(std::iter::once(scenario).chain(files).collect())
+    }
+
+    /// Returns the changes of the scenario that the files do not have.
+    fn set(&self) -> &[(String, String)] {
+        match self.input.origin {
+            Origin::Toml => &self.set,
+            Origin::Ns3Config => &[],
         }
     }
 }
 
-/// Writes an experiment with these axes over a scenario, which is stored next to it.
+/// Writes an experiment with these axes over a scenario, which is stored next to it. It draws `figure`, the recipe of
+/// one, or measures over an axis of numbers.
 ///
 /// # Errors
 /// If the folder has other content, or cannot be written.
@@ -56,22 +71,20 @@ pub fn save(
     base: &Base<'_>,
     axes: &[Axis],
     seeds: &[u64],
+    figure: Option<&Table>,
     command: &str,
 ) -> Result<(), OutputError> {
     let input = base.input;
-    let (scenario, set) = base.scenario();
+    let files = base.files()?;
     debug_assert!(
         ROWS.iter()
             .all(|row| METRICS.iter().any(|metric| metric.key == *row))
     );
     let folder = Folder::create(folder, false)?;
-    folder.write(Path::new("scenario.toml"), |out| {
-        std::io::Write::write_all(out, scenario.as_bytes())
-    })?;
-    for (name, content) in &input.files {
-        folder.write(Path::new(name), |out| std::io::Write::write_all(out, content))?;
+    for (name, content) in &files {
+        folder.write(name, |out| std::io::Write::write_all(out, content))?;
     }
-    let text = text(input, set, axes, seeds, command);
+    let text = text(input, base.set(), axes, seeds, figure, command);
     folder.write(Path::new(FILE), |out| {
         std::io::Write::write_all(out, text.as_bytes())
     })?;
@@ -113,7 +126,14 @@ fn name(axis: &Axis, axes: &[Axis]) -> String {
     ends((1..=parts.len()).find(is_alone).unwrap_or(parts.len()))
 }
 
-fn text(input: &Resolved, set: &[(String, String)], axes: &[Axis], seeds: &[u64], command: &str) -> String {
+fn text(
+    input: &Resolved,
+    set: &[(String, String)],
+    axes: &[Axis],
+    seeds: &[u64],
+    figure: Option<&Table>,
+    command: &str,
+) -> String {
     let names: Vec<String> = axes.iter().map(|axis| name(axis, axes)).collect();
     let quote = |names: &[String]| {
         names
@@ -173,8 +193,17 @@ fn text(input: &Resolved, set: &[(String, String)], axes: &[Axis], seeds: &[u64]
     }
     let rows = ROWS.map(quoted).join(", ");
     let _ = writeln!(text, "columns = {}\nrows = [{rows}]", quoted(columns));
-    if let Some(drawn) = axes.iter().position(|axis| scale(axis).is_some()) {
-        text.push_str(&figures(axes, &names, drawn));
+    let drawn = axes.iter().zip(&names).find(|(axis, _)| scale(axis).is_some());
+    let along = |(_, name): (&Axis, &String)| ROWS[..3].iter().map(|measure| along(measure, name)).collect();
+    let figures: Vec<Table> = match figure {
+        Some(one) => vec![one.clone()],
+        None => drawn.map_or_else(Vec::new, along),
+    };
+    if !figures.is_empty() {
+        text.push_str("\n# Drawn as by `paceline plot`: figures/*.pdf in the results.\n");
+    }
+    for figure in figures {
+        let _ = write!(text, "\n[[figure]]\n{figure}");
     }
     text.push_str(
         "\n# What has to hold, with a reason:\n# [[claim]]\n# what = \"..\"\n# expr = \"fct_slowdown.p99['A'] / \
@@ -189,35 +218,14 @@ fn scale(axis: &Axis) -> Option<(Vec<f64>, String)> {
     (numbers.len() > 1 && numbers.windows(2).all(|pair| pair[0] < pair[1])).then_some((numbers, unit))
 }
 
-/// Returns tables whose rows lie along an axis of numbers, so that `reproduce` draws them.
-fn figures(axes: &[Axis], names: &[String], drawn: usize) -> String {
-    let (label, unit) = (
-        &names[drawn],
-        scale(&axes[drawn]).map_or_else(String::new, |(_, unit)| unit),
-    );
-    let mut others = (0..axes.len())
-        .filter(|&axis| axis != drawn)
-        .map(|axis| &names[axis]);
-    let columns = match others.next() {
-        Some(name) => quoted(name),
-        None => format!("[{{ name = {} }}]", quoted("all runs")),
-    };
-    let each: Vec<String> = others.map(|name| quoted(name)).collect();
-    let mut text = format!("\n# Drawn along {label}: figures/*.pdf in the results.\n");
-    for measure in &ROWS[..3] {
-        text.push_str("\n[[table]]\n");
-        if !each.is_empty() {
-            let _ = writeln!(text, "each = [{}]", each.join(", "));
-        }
-        let _ = writeln!(
-            text,
-            "columns = {columns}\nalong = {{ label = {}, unit = {} }}\n[[table.rows]]\neach = {}\nvalue = {}\nlabel = {}",
-            quoted(label),
-            quoted(&unit),
-            quoted(label),
-            quoted(measure),
-            quoted(&format!("{{{label}}}")),
-        );
-    }
-    text
+/// Returns the recipe of a measure over an axis.
+fn along(measure: &str, axis: &str) -> Table {
+    let keys = [
+        ("what", measure.to_string()),
+        ("over", axis.to_string()),
+        ("out", format!("{measure}.pdf")),
+    ];
+    keys.into_iter()
+        .map(|(key, text)| (key.to_string(), text.into()))
+        .collect()
 }

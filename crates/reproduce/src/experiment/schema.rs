@@ -11,6 +11,7 @@ use toml::Spanned;
 
 use crate::Choice;
 use crate::criterion::Quotation;
+use crate::experiment::figures::Recipe;
 use crate::panel::Along;
 
 /// Text with its position.
@@ -62,6 +63,8 @@ pub(super) struct File {
     pub(super) claim: Vec<Claim>,
     #[serde(default)]
     pub(super) chart: Vec<Chart>,
+    #[serde(default)]
+    pub(super) figure: Vec<Recipe>,
 }
 
 /// Definitions that several experiments share.

@@ -208,7 +208,7 @@ rows = [
 /// Returns the page about an experiment.
 fn page(one: &Reproduction, folder: &Path) -> String {
     let folder = folder.join("results");
-    write(&folder, &[one], &Done::default(), true).unwrap();
+    write(&folder, &[one], &Done::default(), &[], true).unwrap();
     fs::read_to_string(folder.join("index.html")).unwrap()
 }
 

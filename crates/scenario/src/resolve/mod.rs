@@ -208,6 +208,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
             env!("CARGO_PKG_VERSION")
         ),
         files: kept,
+        named: files.named(),
         decisions,
         warnings,
         origin,

@@ -6,8 +6,9 @@ use std::path::{Component, Path, PathBuf};
 
 use clap::{Args as _, Command, FromArgMatches as _};
 use paceline_lab::files::OutFile;
+use paceline_reproduce::Recipe;
 use paceline_scenario::diagnostics::Source;
-use paceline_scenario::read_text;
+use paceline_scenario::{Diagnostics, Problem, read_text};
 use toml::{Table, Value};
 
 use super::PlotArgs;
@@ -16,65 +17,99 @@ use crate::text;
 
 /// Key of the folders, which are no option.
 const RUNS: &str = "runs";
+/// Key of the figure's file.
+const OUT: &str = "out";
 /// Options that are not part of a figure.
-const NOT_KEPT: [&str; 3] = ["force", "save", "from"];
+const NOT_KEPT: [&str; 4] = ["force", "save", "save-experiment", "from"];
 /// Options whose values are lists.
 const LISTS: [&str; 2] = ["names", "order"];
 
-/// Returns the options that a recipe gives. Its paths start at its own folder.
+/// Reads the file of a recipe.
+pub(super) fn of_file(file: &Path) -> Result<(Recipe, Source), Failure> {
+    let text = read_text(file).map_err(|error| Failure::arguments(format!("{}: {error}", file.display())))?;
+    let source = Source::new(file.display().to_string(), text);
+    Ok((paceline_scenario::read_toml(&source)?, source))
+}
+
+/// Returns the options that a recipe's file gives. Its paths start at its own folder.
 pub(super) fn read(file: &Path) -> Result<PlotArgs, Failure> {
-    let shown = file.display();
-    let wrong = |message: String| Failure::arguments(format!("{shown}: {message}"));
-    let text = read_text(file).map_err(|error| wrong(error.to_string()))?;
-    let source = Source::new(shown.to_string(), text);
-    let table: Table = paceline_scenario::read_toml(&source)?;
+    let (mut recipe, source) = of_file(file)?;
     let folder = file.parent().unwrap_or(Path::new(""));
+    let runs = recipe.remove(RUNS).ok_or_else(|| {
+        let problem = Problem::new(format!("expected `{RUNS}`, the folders to draw"));
+        Diagnostics::from(problem.at(&source.end()))
+    })?;
+    let all = match runs.get_ref() {
+        Value::Array(all) => all.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    let path = |one: &Value| match one.as_str() {
+        Some(path) => Ok(folder.join(path)),
+        None => {
+            let problem = Problem::new(format!("`{RUNS}`: expected folders, found `{one}`"));
+            Err(Diagnostics::from(problem.at(&source.at(runs.span()))))
+        }
+    };
+    let folders: Result<Vec<PathBuf>, Diagnostics> = all.iter().map(path).collect();
+    let args = parse(&recipe, &source)?;
+    Ok(PlotArgs {
+        folders: folders?,
+        out: args.out.map(|out| folder.join(out)),
+        ..args
+    })
+}
+
+/// Returns the options of a recipe, whose runs are known to the caller.
+pub(super) fn parse(recipe: &Recipe, source: &Source) -> Result<PlotArgs, Diagnostics> {
     let command = PlotArgs::augment_args(Command::new("plot").no_binary_name(true));
-    let options: Vec<&str> = command.get_arguments().filter_map(|arg| arg.get_long()).collect();
-    let options = || options.iter().copied().filter(|name| !NOT_KEPT.contains(name));
+    let options: Vec<String> = (command.get_arguments().filter_map(|arg| arg.get_long()))
+        .filter(|name| !NOT_KEPT.contains(name))
+        .map(ToString::to_string)
+        .collect();
     let mut words: Vec<OsString> = Vec::new();
-    let mut folders: Vec<OsString> = Vec::new();
-    for (key, value) in &table {
-        if key == RUNS {
-            let all = value
-                .as_array()
-                .map_or(std::slice::from_ref(value), Vec::as_slice);
-            for one in all {
-                let one = one
-                    .as_str()
-                    .ok_or_else(|| wrong(format!("`{RUNS}`: expected folders, found `{one}`")))?;
-                folders.push(folder.join(one).into());
-            }
-            continue;
-        }
-        if !options().any(|known| known == key) {
-            let hint = text::nearest(key, options())
+    for (key, value) in recipe {
+        let wrong = |message: String| Problem::new(message).at(&source.at(value.span()));
+        if !options.contains(key) {
+            let hint = text::nearest(key, options.iter().map(String::as_str))
                 .map_or_else(String::new, |near| format!(": did you mean `{near}`?"));
-            return Err(wrong(format!("unknown key `{key}`{hint}")));
+            return Err(wrong(format!("unknown key `{key}`{hint}")).into());
         }
-        let text = plain(value).ok_or_else(|| {
+        let text = plain(value.get_ref()).ok_or_else(|| {
+            let found = value.get_ref();
             wrong(format!(
-                "`{key}`: expected a text, a number or a list of them, found `{value}`"
+                "`{key}`: expected a text, a number or a list of them, found `{found}`"
             ))
         })?;
-        let text: OsString = match key.as_str() {
-            "out" => folder.join(text).into(),
-            _ => text.into(),
-        };
-        let mut word = OsString::from(format!("--{key}="));
-        word.push(text);
-        words.push(word);
+        words.push(format!("--{key}={text}").into());
     }
-    words.push("--".into());
-    words.extend(folders);
+    // The command needs a folder and a file, which the caller may have.
+    let has_out = recipe.contains_key(OUT);
+    words.extend((!has_out).then(|| OsString::from("--out=.")));
+    words.extend(["--".into(), ".".into()]);
     let parsed = command.try_get_matches_from(words);
     let parsed = parsed.and_then(|matches| PlotArgs::from_arg_matches(&matches));
-    parsed.map_err(|error| {
+    let args = parsed.map_err(|error| {
         let message = error.to_string();
         let first = message.lines().take_while(|line| !line.is_empty());
         let first = first.collect::<Vec<_>>().join(" ");
-        wrong(first.trim_start_matches("error: ").to_string())
+        located(first.trim_start_matches("error: "), recipe, source)
+    })?;
+    Ok(PlotArgs {
+        out: args.out.clone().filter(|_| has_out),
+        ..args
     })
+}
+
+/// Returns an error at the key whose option its message names first, or at the end of the file.
+pub(super) fn located(message: &str, recipe: &Recipe, source: &Source) -> Diagnostics {
+    let named = recipe
+        .iter()
+        .filter_map(|(key, value)| Some((message.find(&format!("--{key}"))?, value)));
+    let location = match named.min_by_key(|(position, _)| *position) {
+        Some((_, value)) => source.at(value.span()),
+        None => source.end(),
+    };
+    Problem::new(message).at(&location).into()
 }
 
 fn plain(value: &Value) -> Option<String> {
@@ -97,15 +132,43 @@ pub(super) fn write(file: &Path, args: &PlotArgs) -> Result<(), Failure> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let mut table = Table::new();
     let near = |path: &Path| Value::from(relative(folder, path).to_string_lossy().into_owned());
+    let mut table = options();
+    if let Some(out) = &args.out {
+        table.insert(OUT.into(), near(out));
+    }
     let runs = args.folders.iter().map(|path| near(path)).collect();
     table.insert(RUNS.into(), Value::Array(runs));
+    let text = format!(
+        "# Drawn again by: paceline plot --from {}\n{table}",
+        file.display()
+    );
+    target.write(|out| out.write_all(text.as_bytes()))?;
+    Ok(())
+}
+
+/// Returns the recipe of a figure of an experiment: without runs, and with the name of its file alone.
+pub(super) fn of_experiment(args: &PlotArgs) -> Result<Table, Failure> {
+    let mut table = match &args.from {
+        None => options(),
+        Some(file) => {
+            let (recipe, _) = of_file(file)?;
+            let values = recipe.into_iter().map(|(key, value)| (key, value.into_inner()));
+            values.filter(|(key, _)| key != RUNS).collect()
+        }
+    };
+    let name = args.out.as_deref().and_then(Path::file_name).unwrap_or_default();
+    table.insert(OUT.into(), name.to_string_lossy().into_owned().into());
+    Ok(table)
+}
+
+/// Returns the options of this command line that belong to the figure.
+fn options() -> Table {
     let known = PlotArgs::augment_args(Command::new("plot"));
+    let mut table = Table::new();
     for (name, value) in given(&known, std::env::args_os()) {
         let value = match name.as_str() {
-            name if NOT_KEPT.contains(&name) => continue,
-            "out" => near(Path::new(&value)),
+            name if NOT_KEPT.contains(&name) || name == OUT => continue,
             name if LISTS.contains(&name) => Value::Array(value.split(',').map(Value::from).collect()),
             _ => value
                 .parse::<i64>()
@@ -113,12 +176,7 @@ pub(super) fn write(file: &Path, args: &PlotArgs) -> Result<(), Failure> {
         };
         table.insert(name, value);
     }
-    let text = format!(
-        "# Drawn again by: paceline plot --from {}\n{table}",
-        file.display()
-    );
-    target.write(|out| out.write_all(text.as_bytes()))?;
-    Ok(())
+    table
 }
 
 /// Returns the options of a command line, which has been checked, with their values.

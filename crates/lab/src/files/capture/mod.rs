@@ -22,6 +22,7 @@ use paceline_fabric::outcome::{FlowRecord, FlowStatus, Outcome, PacketKind, Trac
 use paceline_fabric::spec::{Binding, FlowSpec, LaneSpec, NodeId, Recovery, RunSpec};
 use paceline_kernel::sorted::{SortedMap, SortedSet};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
+use paceline_scenario::NodeNames;
 
 use super::ns3::interfaces;
 use pcapng::{Direction, Interface, Writer};
@@ -33,14 +34,15 @@ const LINK_TYPE_ERF: u16 = 197;
 /// Snap length that truncates nothing. Wireshark reports truncated RoCEv2 packets as malformed.
 pub(super) const WHOLE: u32 = 65_535;
 
-/// Writes the trace of a run, at most `snap_length` bytes of each packet.
+/// Writes the trace of a run, at most `snap_length` bytes of each packet. Interfaces have the names of nodes.
 pub(super) fn write(
     out: &mut impl Write,
     spec: &RunSpec,
+    names: &NodeNames,
     outcome: &Outcome,
     snap_length: u32,
 ) -> io::Result<()> {
-    let ports = traced_ports(spec);
+    let ports = traced_ports(spec, names);
     let posted = Posted::of(spec, outcome);
     let link_type = match is_infiniband(spec) {
         true => LINK_TYPE_ERF,
@@ -178,7 +180,7 @@ struct Port {
 }
 
 /// Returns the traced ports, those of traced nodes and single ones, in order of node and interface.
-fn traced_ports(spec: &RunSpec) -> Vec<Port> {
+fn traced_ports(spec: &RunSpec, names: &NodeNames) -> Vec<Port> {
     let nodes: SortedSet<u32> = spec.record.trace_nodes.iter().map(|node| node.0).collect();
     let single = spec
         .record
@@ -199,7 +201,11 @@ fn traced_ports(spec: &RunSpec) -> Vec<Port> {
         node,
         interface,
         rate: BitRate::from_bps(bps),
-        name: format!("node{node}-port{interface}-to-{}", peer(node, interface)),
+        name: format!(
+            "{}, port {interface} to {}",
+            names.numbered(node),
+            names.numbered(peer(node, interface))
+        ),
     };
     interfaces(spec).into_iter().filter(is_traced).map(port).collect()
 }

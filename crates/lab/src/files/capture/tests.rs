@@ -78,7 +78,7 @@ fn capture(snap_length: u32) -> Vec<u8> {
         event(0, 4, 5_000_001_000_006, Drop, PacketKind::Data),
     ];
     let mut out = Vec::new();
-    write(&mut out, &input.run, &outcome, snap_length).unwrap();
+    write(&mut out, &input.run, &input.names, &outcome, snap_length).unwrap();
     out
 }
 
@@ -91,13 +91,16 @@ fn single_ports() {
         event(0, 4, 5_000_000_000_000, Dequeue, PacketKind::Data),
         event(3, 1, 5_000_001_000_000, Receive, PacketKind::Ack),
     ];
-    let names: Vec<String> = traced_ports(&input.run)
+    let names: Vec<String> = traced_ports(&input.run, &input.names)
         .into_iter()
         .map(|port| port.name)
         .collect();
-    assert_eq!(names, ["node0-port4-to-4", "node3-port1-to-0"]);
+    assert_eq!(
+        names,
+        ["leaf 0 (0), port 4 to host 4", "host 3, port 1 to leaf 0 (0)"]
+    );
     let mut out = Vec::new();
-    write(&mut out, &input.run, &outcome, WHOLE).unwrap();
+    write(&mut out, &input.run, &input.names, &outcome, WHOLE).unwrap();
     assert_eq!(packets(&blocks(&out)).len(), 2);
 }
 
@@ -174,7 +177,7 @@ fn the_container() {
     assert_eq!(kinds, [&[0x0a0d_0d0a][..], &[1; 5], &[6; 9]].concat());
     assert_eq!(u32_at(blocks[0].1, 0), 0x1a2b_3c4d);
     let last = options(&blocks[5].1[8..]);
-    assert_eq!(last[0].1, b"node2-port1-to-0");
+    assert_eq!(last[0].1, b"host 2, port 1 to leaf 0 (0)");
     assert_eq!(last[1].1, 100_000_000_000u64.to_le_bytes());
     assert_eq!(last[2], (9, &[12][..]));
     let packets = packets(&blocks);

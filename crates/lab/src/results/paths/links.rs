@@ -24,6 +24,8 @@ pub(super) struct Bound {
     pub(super) rate: BitRate,
     /// Node numbers of the two ends.
     ends: (u32, u32),
+    /// Name of the link, for readers.
+    pub(super) name: String,
 }
 
 impl Bound {
@@ -138,10 +140,12 @@ impl<'a> Bounds<'a> {
 
     fn bound(&self, index: usize) -> Bound {
         let link = &self.input.run.links[index];
+        let ends = (link.a.0.min(link.b.0), link.a.0.max(link.b.0));
         Bound {
             tier: self.input.link_tiers.name(index).to_string(),
             rate: link.rate,
-            ends: (link.a.0.min(link.b.0), link.a.0.max(link.b.0)),
+            name: self.input.names.link(ends.0, ends.1),
+            ends,
         }
     }
 

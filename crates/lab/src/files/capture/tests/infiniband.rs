@@ -66,7 +66,7 @@ fn infiniband() -> Vec<u8> {
         },
     ];
     let mut out = Vec::new();
-    write(&mut out, &input.run, &outcome, WHOLE).unwrap();
+    write(&mut out, &input.run, &input.names, &outcome, WHOLE).unwrap();
     out
 }
 
@@ -165,7 +165,7 @@ fn first_packets_are_as_long_as_they_were_on_the_wire() {
     while !simulation.advance(u64::MAX).done {}
     let outcome = simulation.finish();
     let mut out = Vec::new();
-    write(&mut out, &input.run, &outcome, WHOLE).unwrap();
+    write(&mut out, &input.run, &input.names, &outcome, WHOLE).unwrap();
     let data = |event: &&TraceEvent| event.kind == PacketKind::Data && event.event == Dequeue;
     let wires: Vec<usize> = outcome
         .trace
@@ -227,7 +227,7 @@ fn standard(binding: Binding) -> Vec<u8> {
         },
     ];
     let mut out = Vec::new();
-    write(&mut out, &input.run, &outcome, WHOLE).unwrap();
+    write(&mut out, &input.run, &input.names, &outcome, WHOLE).unwrap();
     out
 }
 

@@ -26,7 +26,8 @@ pub(super) fn read(
         location,
     } = file;
     let what = "the trace of rank 0";
-    let file = |extension: &str| format!("{}.0.{extension}", prefix.get_ref());
+    let written = prefix.get_ref().clone();
+    let file = |extension: &str| format!("{written}.0.{extension}");
     let mut found = cx.files.on_disk(&file(chakra::EXTENSIONS[0]), what, location);
     let mut extension = chakra::EXTENSIONS[0];
     // If no file is there, the error of the first extension is reported.
@@ -77,6 +78,9 @@ pub(super) fn read(
         let at = cx.texts.of_value(written);
         let found = cx.files.on_disk(written.get_ref(), "the file of groups", &at)?;
         let kept = keep(cx, "groups", &[("json".to_string(), found.path.clone())]);
+        if kept.is_some() {
+            cx.files.note_copies([(written.get_ref().clone(), &*found.path)]);
+        }
         // The resolved scenario names the copy, or the file itself if that is too large to be copied.
         *written.get_mut() = kept.map_or_else(|| absolute(&found.path), |stem| format!("{stem}.json"));
         groups = Some(found);
@@ -104,6 +108,12 @@ pub(super) fn read(
     };
     let files: Vec<(String, PathBuf)> = paths.iter().map(named).collect();
     let kept = keep(cx, "trace", &files);
+    if kept.is_some() {
+        let named = files
+            .iter()
+            .map(|(rest, path)| (format!("{written}.{rest}"), &**path));
+        cx.files.note_copies(named);
+    }
     Ok(Read {
         program: chakra::shared(graph),
         names: Names {

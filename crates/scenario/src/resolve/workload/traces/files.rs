@@ -35,6 +35,9 @@ pub(super) fn goal(cx: &mut Cx<'_>, path: &Spanned<String>, location: &Location)
         paceline_traces::goal::read(&found.path).map_err(|trouble| problem(trouble, location))?;
     let kept =
         keep(cx, "trace", &[("goal".to_string(), found.path.clone())]).map(|stem| format!("{stem}.goal"));
+    if kept.is_some() {
+        cx.files.note_copies([(path.get_ref().clone(), &*found.path)]);
+    }
     Ok(Read {
         program: Arc::new(program),
         names: Names {

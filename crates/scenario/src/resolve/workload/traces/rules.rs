@@ -154,6 +154,9 @@ impl Trace {
                 let found = cx.files.on_disk(links.get_ref(), "the network file", &at)?;
                 let read = Links::read(&found.path).map_err(|trouble| problem(trouble, &at))?;
                 let kept = keep(cx, "links", &[("yml".to_string(), found.path.clone())]);
+                if kept.is_some() {
+                    cx.files.note_copies([(links.get_ref().clone(), &*found.path)]);
+                }
                 let links = written.links.as_mut().expect("it is present");
                 *links.get_mut() = kept.map_or_else(|| absolute(&found.path), |stem| format!("{stem}.yml"));
                 Ok(Some(Model::Chunks {
