@@ -92,8 +92,8 @@ impl Switches {
             // The receiver is not to notify once more.
             cx.core.packets.get_mut(id).mark = Mark::None;
         }
-        // A packet that came by no port of this switch has no way back.
-        if !notifies || packet.ingress == PortId::NONE {
+        // A packet that came by no port of this switch has no way back, nor one that came by a link that has failed since.
+        if !notifies || packet.ingress == PortId::NONE || !cx.core.ports[packet.ingress].is_up() {
             return;
         }
         let mut cnp = signal(cx, egress, id, Carrier::Packet);

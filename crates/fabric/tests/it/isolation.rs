@@ -194,7 +194,8 @@ proptest! {
         }
         let in_order = spec.has_one_way_per_flow() && spec.failures.is_empty() && spec.link_changes.is_empty();
         if in_order && outcome.counters.buffer_drops + outcome.counters.link_drops == 0 {
-            prop_assert!(outcome.flows.iter().all(|flow| flow.retransmitted == Bytes::ZERO));
+            // Timeouts may be for nothing; a packet that was overtaken brings a NACK.
+            prop_assert_eq!(outcome.counters.nacks, 0, "{:?}", outcome.counters);
         }
         prop_assert_eq!(run(spec.clone()).digest, outcome.digest);
         for parts in [2, 3] {
