@@ -33,8 +33,13 @@ pub(super) struct Ran {
     pub(super) values: Vec<f64>,
     /// Number of completed flows.
     pub(super) completed: u64,
-    /// True if the run drew no random numbers after its start.
-    pub(super) draws_nothing: bool,
+    /// Digest of the packets' times.
+    digest: String,
+}
+
+/// Returns true if the seed changes no packet in these runs of a candidate, so that all are one run.
+pub(super) fn is_fixed(runs: &[Ran]) -> bool {
+    runs.windows(2).all(|pair| pair[0].digest == pair[1].digest)
 }
 
 /// Place where candidates run.
@@ -191,7 +196,7 @@ impl Bench<'_> {
         Ok(Ran {
             values: self.measures.iter().map(value).collect::<Result<_, _>>()?,
             completed: summary.flows.completed,
-            draws_nothing: row.draws_nothing,
+            digest: summary.digest.clone(),
         })
     }
 }

@@ -65,7 +65,7 @@ pub struct HeldOut {
     pub limits: Vec<(f64, f64, bool)>,
     /// Completed flows of all seeds, as written and of the best.
     pub completed: (u64, u64),
-    /// True if no run drew a random number, so that all seeds are one run.
+    /// True if the seed changes no packet, so that all seeds are one run.
     pub fixed: bool,
 }
 

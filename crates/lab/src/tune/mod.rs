@@ -186,7 +186,7 @@ impl Options {
             version: version.to_string(),
             id: run_ids(&input, &[input.seed], version).remove(0),
             scheme: input.scheme.clone(),
-            written: parameters.iter().map(|one| written(&input, one)).collect(),
+            written: parameters.iter().map(|one| written(self, &input, one)).collect(),
             scenario: input.name,
             parameters,
             objective: asked.resolve(&summary),
@@ -245,31 +245,51 @@ impl Options {
     }
 }
 
-/// Returns the value of a parameter in a resolved scenario; `None` if its keys differ, or have none there.
-fn written(input: &Resolved, parameter: &Parameter) -> Option<String> {
+/// Returns the value of a parameter in a resolved scenario: of the values under its last key, the one that changes
+/// nothing if it is set. `None` if there is none, such as for keys that differ.
+///
+/// A resolved scenario may have a value at another path than the scenario's, such as thresholds for each rate.
+fn written(options: &Options, input: &Resolved, parameter: &Parameter) -> Option<String> {
+    /// Largest number of values that are tried.
+    const MOST: usize = 8;
     let table: toml::Table = input.toml.parse().ok()?;
-    let value = |key: &String| {
-        let mut at = toml::Value::Table(table.clone());
-        for part in key.split('.') {
-            at = match at {
-                toml::Value::Table(inner) => inner.get(part)?.clone(),
-                toml::Value::Array(list) => {
-                    let labelled = |one: &&toml::Value| one.get("label").and_then(toml::Value::as_str) == Some(part);
-                    let by_number = || list.get(part.parse::<usize>().ok()?);
-                    list.iter().find(labelled).or_else(by_number)?.clone()
-                }
-                _ => return None,
-            };
-        }
-        match at {
-            toml::Value::Table(_) => None,
-            toml::Value::String(text) => Some(text),
-            other => Some(other.to_string()),
-        }
+    let mut values = Vec::new();
+    for key in &parameter.keys {
+        let name = key.rsplit('.').next().unwrap_or(key);
+        under(&toml::Value::Table(table.clone()), name, &mut values);
+    }
+    // Keys that stand in the scenario are no defaults any more, which is no other run.
+    let same = |other: &Resolved| {
+        let lines = |text: &str| -> Vec<String> {
+            let kept = text.lines().filter(|line| !line.starts_with("keys = "));
+            kept.map(str::to_string).collect()
+        };
+        lines(&other.toml) == lines(&input.toml) && other.files == input.files
     };
-    let all: Option<Vec<String>> = parameter.keys.iter().map(value).collect();
-    let all = all?;
-    all.iter().all(|one| *one == all[0]).then(|| all[0].clone())
+    let one = std::slice::from_ref(parameter);
+    values.into_iter().take(MOST).find(|value| {
+        let study = bench::study(&options.input, &options.overrides, one, std::slice::from_ref(value));
+        study.load(&[], None).is_ok_and(|other| same(&other))
+    })
+}
+
+/// Collects the distinct values that stand under `name` anywhere in a table.
+fn under(value: &toml::Value, name: &str, found: &mut Vec<String>) {
+    match value {
+        toml::Value::Table(inner) => {
+            for (key, value) in inner {
+                let text = match value {
+                    toml::Value::Table(_) => None,
+                    toml::Value::String(text) => Some(text.clone()),
+                    other => Some(other.to_string()),
+                };
+                found.extend(text.filter(|text| key == name && !found.contains(text)));
+                under(value, name, found);
+            }
+        }
+        toml::Value::Array(list) => list.iter().for_each(|one| under(one, name, found)),
+        _ => {}
+    }
 }
 
 /// Search to be run.

@@ -29,8 +29,6 @@ pub(super) struct Searched {
     pub(super) counts: Counts,
     /// Runs of the scenario as written.
     pub(super) written: Vec<Ran>,
-    /// True if neither the scenario as written nor the best drew a random number.
-    pub(super) fixed: bool,
 }
 
 /// Returns the number of candidates per generation: Hansen's default, and no fewer than 6, so that three survive.
@@ -98,7 +96,6 @@ pub(super) fn search(plan: &Plan, bench: &Bench<'_>) -> Result<Option<Searched>,
     Ok(Some(Searched {
         best,
         counts,
-        fixed: written.iter().all(|ran| ran.draws_nothing),
         written,
         trials,
     }))

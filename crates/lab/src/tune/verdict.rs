@@ -3,7 +3,7 @@
 use paceline_kernel::order::Sort as _;
 use serde::{Deserialize, Serialize};
 
-use super::bench::{Bench, Measured, Ran};
+use super::bench::{Bench, Measured, Ran, is_fixed};
 use super::search::{Judge, Searched, floored, mean_of};
 use super::{Found, HeldOut, ParameterResult, Plan, ProfilePoint, Standing, Trial};
 use crate::stats::{CONFIDENCE, Interval, paired};
@@ -23,8 +23,8 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns the conclusion from a ratio. Without an interval all seeds agree exactly: if nothing was random (`fixed`),
-    /// the one run decides.
+    /// Returns the conclusion from a ratio. Without an interval all seeds agree exactly: if the seed changes nothing
+    /// (`fixed`), the one run decides.
     fn of(ratio: Option<Interval>, maximise: bool, fixed: bool) -> Self {
         let Some(ratio) = ratio else {
             return Self::NoDifference;
@@ -89,13 +89,13 @@ pub(super) fn judge(plan: &Plan, bench: &Bench<'_>, searched: Searched) -> Resul
         _ => unreachable!("two candidates have two results"),
     };
     let judge = Judge { plan, written: &written };
-    let fixed = searched.fixed && written.iter().chain(&of_best).all(|ran| ran.draws_nothing);
+    let fixed = is_fixed(&written) && is_fixed(&of_best);
     let profiled: Vec<(usize, ProfilePoint)> = profiles
         .into_iter()
         .zip(measured)
         .map(|((index, at, value), result)| {
             let among = plan.parameters[index].profile().len();
-            (index, point(&judge, (at, value), &result, (&of_best, among, fixed)))
+            (index, point(&judge, (at, value), &result, (&of_best, among)))
         })
         .collect();
     let held_out = held_out(&judge, &of_best, fixed);
@@ -142,7 +142,7 @@ fn point(
     judge: &Judge<'_>,
     (at, value): (f64, String),
     measured: &Measured,
-    (best, among, fixed): (&[Ran], usize, bool),
+    (best, among): (&[Ran], usize),
 ) -> ProfilePoint {
     let none = |why: Option<&String>| ProfilePoint {
         value: value.clone(),
@@ -157,6 +157,7 @@ fn point(
         Measured::Refused(why) | Measured::Failed(why) => return none(Some(why)),
     };
     // Bonferroni: of several points that are all noise, one would differ too often otherwise.
+    let fixed = is_fixed(best) && is_fixed(runs);
     let ratio = ratio(best, runs, 0, 1.0 - (1.0 - CONFIDENCE) / among as f64);
     ProfilePoint {
         ratio,
