@@ -19,7 +19,13 @@ pub fn render_tune(found: &Found) -> Result<String, RenderError> {
         story: story(found),
         warnings: found.warnings.clone(),
         tiles: tiles(found),
-        parts: vec![parameters(found), over_trials(found), trade_off(found), profiles(found), held_out(found)],
+        parts: vec![
+            parameters(found),
+            over_trials(found),
+            trade_off(found),
+            profiles(found),
+            held_out(found),
+        ],
         command: format!("paceline tune {}", plan.arguments.join(" ")),
         facts: facts(found),
     };
@@ -61,7 +67,11 @@ fn change_of_mean(ratio: Option<Interval>) -> String {
 
 fn tiles(found: &Found) -> Vec<Tile> {
     let ends = |ratio: Option<Interval>| match ratio.and_then(|ratio| ratio.ends()) {
-        Some(_) => format!("95 % interval: {}", change(ratio)),
+        Some((lo, hi)) => format!(
+            "95 % interval {:+.1} to {:+.1} %",
+            100.0 * (lo - 1.0),
+            100.0 * (hi - 1.0)
+        ),
         None => "without an interval".to_string(),
     };
     let flat = found.parameters.iter().filter(|parameter| parameter.flat).count();
@@ -71,10 +81,26 @@ fn tiles(found: &Found) -> Vec<Tile> {
         note,
     };
     vec![
-        tile("verdict", found.verdict.words().into(), format!("on {}", seeds(found.plan.held_out.len()))),
-        tile("gain in the search", change_of_mean(found.search), ends(found.search)),
-        tile("gain held out", change_of_mean(found.held_out.ratio), ends(found.held_out.ratio)),
-        tile("flat parameters", format!("{flat} of {}", found.parameters.len()), "no value differs from the best".into()),
+        tile(
+            "verdict",
+            found.verdict.words().into(),
+            format!("on {}", seeds(found.plan.held_out.len())),
+        ),
+        tile(
+            "gain in the search",
+            change_of_mean(found.search),
+            ends(found.search),
+        ),
+        tile(
+            "gain held out",
+            change_of_mean(found.held_out.ratio),
+            ends(found.held_out.ratio),
+        ),
+        tile(
+            "flat parameters",
+            format!("{flat} of {}", found.parameters.len()),
+            "no value differs from the best".into(),
+        ),
     ]
 }
 
@@ -114,7 +140,10 @@ fn parameters(found: &Found) -> Part {
 
 /// Returns the range of changes along a parameter.
 fn effect(parameter: &ParameterResult) -> String {
-    let means = parameter.profile.iter().filter_map(|point| Some(point.ratio?.mean));
+    let means = parameter
+        .profile
+        .iter()
+        .filter_map(|point| Some(point.ratio?.mean));
     let least = means.clone().fold(1.0, f64::min);
     let most = means.clone().fold(1.0, f64::max);
     match (means.count(), parameter.flat) {
@@ -143,17 +172,19 @@ fn guide(name: &str, color: usize, points: &[(f64, f64)]) -> Line {
     }
 }
 
-/// Colours of candidates within and over the limits, of the scenario as written, and of the best.
+/// Colours of candidates within and over the limits, of the scenario as written, the front, and the best.
 const WITHIN: usize = 0;
 const OVER: usize = 7;
 const WRITTEN: usize = 3;
+const FRONT: usize = 2;
 const BEST: usize = 1;
 
 fn over_trials(found: &Found) -> Part {
     let of = |wanted: fn(&Standing) -> bool| -> Vec<(f64, f64)> {
         let all = found.trials.iter().enumerate().skip(1);
         let some = all.filter(|(_, trial)| wanted(&trial.standing));
-        some.filter_map(|(number, trial)| Some((number as f64, trial.mean()?))).collect()
+        some.filter_map(|(number, trial)| Some((number as f64, trial.mean()?)))
+            .collect()
     };
     let within = of(|standing| matches!(standing, Standing::Feasible));
     let over = of(|standing| matches!(standing, Standing::OverLimit(_)));
@@ -164,14 +195,22 @@ fn over_trials(found: &Found) -> Part {
     let written = found.trials[0].mean().unwrap_or(0.0);
     let last = (found.trials.len() - 1) as f64;
     lines.push(guide("as written", WRITTEN, &[(1.0, written), (last, written)]));
-    lines.push(Line::new("best", BEST, &point(found.best as f64, found.trials[found.best].mean())));
+    lines.push(Line::new(
+        "best",
+        BEST,
+        &point(found.best as f64, found.trials[found.best].mean()),
+    ));
     let values = within.iter().chain(&over).map(|(_, value)| *value);
     let y = Axis::new(found.plan.objective.measure.clone(), "").log_if_wide(values);
     Part {
         title: "Trial by trial".into(),
         charts: vec![chart(
             "Objective of each candidate",
-            format!("Mean over {}; {} is better.", seeds(found.plan.seeds.len()), direction(found.plan.objective.maximise)),
+            format!(
+                "Mean over {}; {} is better.",
+                seeds(found.plan.seeds.len()),
+                direction(found.plan.objective.maximise)
+            ),
             (Axis::new("trial", ""), y),
             lines,
         )],
@@ -187,7 +226,11 @@ fn trade_off(found: &Found) -> Part {
     let plan = &found.plan;
     let at = |trial: &Trial| Some((trial.against?, trial.mean()?));
     let of = |wanted: fn(&Standing) -> bool| {
-        let some = found.trials.iter().skip(1).filter(|trial| wanted(&trial.standing));
+        let some = found
+            .trials
+            .iter()
+            .skip(1)
+            .filter(|trial| wanted(&trial.standing));
         let mut points: Vec<(f64, f64)> = some.filter_map(at).collect();
         // The best of equal ones is last, and is the one that a line keeps.
         points.order_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
@@ -200,9 +243,17 @@ fn trade_off(found: &Found) -> Part {
     if !over.is_empty() {
         lines.push(Line::new("over a limit", OVER, &over));
     }
-    lines.push(guide("Pareto front", BEST, &front));
-    lines.push(Line::new("as written", WRITTEN, &at(&found.trials[0]).into_iter().collect::<Vec<_>>()));
-    lines.push(Line::new("best", BEST, &at(&found.trials[found.best]).into_iter().collect::<Vec<_>>()));
+    lines.push(guide("Pareto front", FRONT, &front));
+    lines.push(Line::new(
+        "as written",
+        WRITTEN,
+        &at(&found.trials[0]).into_iter().collect::<Vec<_>>(),
+    ));
+    lines.push(Line::new(
+        "best",
+        BEST,
+        &at(&found.trials[found.best]).into_iter().collect::<Vec<_>>(),
+    ));
     let all = || within.iter().chain(&over);
     let axis = |name: &str, values: &mut dyn Iterator<Item = f64>| {
         let values: Vec<f64> = values.collect();
@@ -290,7 +341,10 @@ fn profiles(found: &Found) -> Part {
         points.extend(best.map(|at| (at, Interval::of_one(1.0, 1))));
         points.order_by(|a, b| a.0.total_cmp(&b.0));
         let line = |of: fn(&Interval) -> f64| -> Vec<(f64, f64)> {
-            points.iter().map(|(at, ratio)| (*at, 100.0 * (of(ratio) - 1.0))).collect()
+            points
+                .iter()
+                .map(|(at, ratio)| (*at, 100.0 * (of(ratio) - 1.0)))
+                .collect()
         };
         let end_line = |name: &str, of: fn(&Interval) -> f64| Line {
             dash: 1,
@@ -312,7 +366,11 @@ fn profiles(found: &Found) -> Part {
                     Line::new("mean", WITHIN, &line(|ratio| ratio.mean)),
                     end_line("lower end", |ratio| ratio.ends().map_or(ratio.mean, |(lo, _)| lo)),
                     end_line("upper end", |ratio| ratio.ends().map_or(ratio.mean, |(_, hi)| hi)),
-                    Line::new("best", BEST, &best.map(|at| (at, 0.0)).into_iter().collect::<Vec<_>>()),
+                    Line::new(
+                        "best",
+                        BEST,
+                        &best.map(|at| (at, 0.0)).into_iter().collect::<Vec<_>>(),
+                    ),
                 ],
             )
         }
@@ -325,7 +383,12 @@ fn profiles(found: &Found) -> Part {
             found.plan.objective.measure,
             seeds(found.plan.held_out.len())
         ),
-        charts: found.parameters.iter().zip(&found.plan.parameters).map(one).collect(),
+        charts: found
+            .parameters
+            .iter()
+            .zip(&found.plan.parameters)
+            .map(one)
+            .collect(),
         tables: vec![points_table(found)],
     }
 }
@@ -338,12 +401,19 @@ fn points_table(found: &Found) -> Grid {
             (None, false, true) => "differs".into(),
             (None, false, false) => "no difference shown".into(),
         };
-        vec![parameter.name.clone(), point.value.clone(), change(point.ratio), standing]
+        vec![
+            parameter.name.clone(),
+            point.value.clone(),
+            change(point.ratio),
+            standing,
+        ]
     };
     let all = found.parameters.iter();
     let all = all.flat_map(|parameter| parameter.profile.iter().map(move |point| (parameter, point)));
     Grid {
-        head: ["parameter", "value", "change from the best", ""].map(String::from).to_vec(),
+        head: ["parameter", "value", "change from the best", ""]
+            .map(String::from)
+            .to_vec(),
         rows: all.map(row).collect(),
         folded: "All values".into(),
         ..Grid::default()
@@ -363,10 +433,17 @@ fn held_out(found: &Found) -> Part {
     };
     let limit = |(limit, (written, best, kept)): (&paceline_lab::tune::Limit, &(f64, f64, bool))| {
         let kept = if *kept { "kept" } else { "broken" };
-        vec![limit.text.clone(), number(Some(*written)), number(Some(*best)), kept.to_string()]
+        vec![
+            limit.text.clone(),
+            number(Some(*written)),
+            number(Some(*best)),
+            kept.to_string(),
+        ]
     };
     let mut tables = vec![Grid {
-        head: ["seed", "as written", "best", "change"].map(String::from).to_vec(),
+        head: ["seed", "as written", "best", "change"]
+            .map(String::from)
+            .to_vec(),
         rows: pairs.map(row).collect(),
         note: format!("Geometric mean of the changes: {}.", change(held.ratio)),
         ..Grid::default()
@@ -414,6 +491,9 @@ mod tests {
         let points = [(1.0, 5.0), (2.0, 4.0), (2.0, 3.0), (3.0, 3.0), (4.0, 1.0)];
         assert_eq!(front(&points, false, false), [(1.0, 5.0), (2.0, 3.0), (4.0, 1.0)]);
         assert_eq!(front(&points, true, false), [(4.0, 1.0)]);
-        assert_eq!(front(&points, true, true), [(1.0, 5.0), (2.0, 4.0), (3.0, 3.0), (4.0, 1.0)]);
+        assert_eq!(
+            front(&points, true, true),
+            [(1.0, 5.0), (2.0, 4.0), (3.0, 3.0), (4.0, 1.0)]
+        );
     }
 }

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use paceline_lab::InputWarnings;
 use paceline_lab::files::write_file;
 use paceline_lab::table::{Column, render};
 use paceline_lab::tune::{self, Found, Job, Options, ParameterResult, change};
@@ -16,14 +17,15 @@ use crate::{destination, interrupt, output};
 
 const EXAMPLES: &str = "\
 Examples:
-  paceline tune my.toml --over network.ecn.kmin=5KB..400KB --over network.ecn.kmax=5KB..2MB \\
-      --over network.ecn.pmax=0.01..1 --over cc.dcqcn.rate-ai=5Mbps..400Mbps \\
-      --objective fct_slowdown.p99
+  paceline tune my.toml --scheme dcqcn --objective fct_slowdown.p99 \\
+      --over network.ecn.kmin=5KB..400KB --over network.ecn.kmax=5KB..2MB \\
+      --over network.ecn.pmax=0.01..1 --over cc.dcqcn.rate-ai=5Mbps..400Mbps
   paceline tune my.toml --over network.ecn.kmin,network.ecn.kmax=2KB..200KB \\
       --objective queue_bytes.max --limit 'makespan_us<=1.01x'
                                                      two keys with one value, and a limit
-  paceline tune my.toml --over network.load-balancing=ecmp,flowlet,spray \\
+  paceline tune my.toml --scheme dcqcn --over cc.dcqcn.flavour=nic,paper \\
       --objective rate_while_active_gbps:max --against queue_bytes.max
+                                                     a list of values
 
 Ranges have units. They are logarithmic from a ratio of 10 between their ends; :log and :linear behind
 a range say otherwise. A list is searched in its order. A candidate that the scenario refuses, such as
@@ -48,13 +50,23 @@ pub(super) struct TuneArgs {
     #[arg(long, value_name = "KEY=LOW..HIGH", help_heading = "Search", required = true)]
     over: Vec<String>,
     /// Measure to improve, with :min or :max [direction: that of the comparison tables, or min]
-    #[arg(long, value_name = "MEASURE", help_heading = "Search", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "MEASURE",
+        help_heading = "Search",
+        allow_hyphen_values = true
+    )]
     objective: String,
     /// Condition on the mean of a measure; may be repeated
     #[arg(long, value_name = "MEASURE<=VALUE", help_heading = "Search")]
     limit: Vec<String>,
     /// Second measure of the trade-off [default: fct_slowdown.mean]
-    #[arg(long, value_name = "MEASURE", help_heading = "Search", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "MEASURE",
+        help_heading = "Search",
+        allow_hyphen_values = true
+    )]
     against: Option<String>,
     /// Number of candidates [default: 60 per parameter]
     #[arg(long, value_name = "N", help_heading = "Search")]
@@ -100,14 +112,23 @@ impl TuneArgs {
             ("--against", self.against.clone()),
             ("--scheme", self.scheme.clone()),
             ("--seed", changes.seed.map(|seed| seed.to_string())),
-            ("--duration", changes.duration.map(|duration| duration.to_string())),
-            ("--fidelity", changes.fidelity.map(|fidelity| fidelity.name().to_string())),
+            (
+                "--duration",
+                changes.duration.map(|duration| duration.to_string()),
+            ),
+            (
+                "--fidelity",
+                changes.fidelity.map(|fidelity| fidelity.name().to_string()),
+            ),
         ];
         for (option, value) in numbers {
             value.iter().for_each(|value| add(option, value));
         }
         changes.set.iter().for_each(|set| add("--set", set));
-        words.iter().map(|word| super::sweep::shell(std::slice::from_ref(word))).collect()
+        words
+            .iter()
+            .map(|word| super::sweep::shell(std::slice::from_ref(word)))
+            .collect()
     }
 }
 
@@ -125,6 +146,11 @@ pub(super) fn tune(args: &TuneArgs) -> Ended {
         trials: args.trials,
         arguments: args.words(),
     };
+    let input = paceline_lab::load(&options.input, &options.overrides)?;
+    if !args.say.quiet {
+        output::input_warnings(&InputWarnings::of([&input]));
+    }
+    drop(input);
     let _kept = interrupt::keep_in_files();
     let meter = SweepMeter::new(&args.input, args.say);
     let Some(plan) = options.plan(&meter)? else {
@@ -145,7 +171,10 @@ pub(super) fn tune(args: &TuneArgs) -> Ended {
     // The progress bar would overwrite the table.
     drop(meter);
     let Some(found) = found else {
-        say!("interrupted: repeat the command to resume the search in {}", folder.display());
+        say!(
+            "interrupted: repeat the command to resume the search in {}",
+            folder.display()
+        );
         return Ok(Done::Interrupted);
     };
     tune::write(&folder, &options, &found)?;
@@ -177,21 +206,43 @@ fn text(found: &Found) -> String {
         Column::right("", head, found.parameters.iter().map(cell).collect())
     };
     let effect = |parameter: &ParameterResult| {
-        let means = parameter.profile.iter().filter_map(|point| Some(point.ratio?.mean));
-        let most = means.map(|mean| 100.0 * (mean - 1.0)).fold(0.0, |a: f64, b| if b.abs() > a.abs() { b } else { a });
-        if parameter.flat { "flat".to_string() } else { format!("{most:+.1} %") }
+        let means = parameter
+            .profile
+            .iter()
+            .filter_map(|point| Some(point.ratio?.mean));
+        let most = means
+            .map(|mean| 100.0 * (mean - 1.0))
+            .fold(0.0, |a: f64, b| if b.abs() > a.abs() { b } else { a });
+        if parameter.flat {
+            "flat".to_string()
+        } else {
+            format!("{most:+.1} %")
+        }
     };
-    let names = found.parameters.iter().map(|parameter| parameter.name.clone()).collect();
+    let names = found
+        .parameters
+        .iter()
+        .map(|parameter| parameter.name.clone())
+        .collect();
     let ranges = plan.parameters.iter().map(tune::Parameter::domain_text).collect();
     let values = render(&[
         Column::left("", "parameter", names),
-        column("as written", &|parameter| parameter.written.clone().unwrap_or_else(|| "-".into())),
+        column("as written", &|parameter| {
+            parameter.written.clone().unwrap_or_else(|| "-".into())
+        }),
         column("best", &|parameter| parameter.best.clone()),
         Column::right("", "range", ranges),
         column("largest effect", &effect),
     ]);
     let counts = &found.counts;
-    let seeds = |seeds: &[u64]| format!("{} seeds, {} to {}", seeds.len(), seeds[0], seeds[seeds.len() - 1]);
+    let seeds = |seeds: &[u64]| {
+        format!(
+            "{} seeds, {} to {}",
+            seeds.len(),
+            seeds[0],
+            seeds[seeds.len() - 1]
+        )
+    };
     format!(
         "{values}\n{} ({} is better), best over as written:\n  in the search ({}): {}\n  held out ({}): {}\n{} candidates: {} \
          over a limit, {} refused, {} failed\n{}\n",

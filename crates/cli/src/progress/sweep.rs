@@ -135,8 +135,13 @@ impl Watch for SweepMeter {
 impl paceline_lab::tune::Watch for SweepMeter {
     fn start(&self, runs: usize, resumes: bool) {
         self.change(|state| (state.total, state.done) = (runs, 0));
-        let resumes = if resumes { "; finished runs in the folder are reused" } else { "" };
-        self.show.line(&format!("search in {}: at most {runs} runs{resumes}", self.name));
+        let resumes = if resumes {
+            "; finished runs in the folder are reused"
+        } else {
+            ""
+        };
+        self.show
+            .line(&format!("search in {}: at most {runs} runs{resumes}", self.name));
     }
 
     fn trials(&self, made: usize, of: usize, best: Option<f64>) {

@@ -51,8 +51,8 @@ pub use results::{results, write_results};
 pub use rows::{Keep, Row, Status};
 pub use run::{Job, Ran, Watch, WriteRun};
 pub use shard::Shard;
-pub(crate) use store::{Store, read_dir};
 pub use store::goes_on;
+pub(crate) use store::{Store, read_dir};
 pub use stream::{IN_MEMORY_MAX, Overview, Tables, count_rows, write_tables};
 pub use table::table;
 

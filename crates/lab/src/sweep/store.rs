@@ -112,8 +112,9 @@ impl Store {
 
     /// Returns true if a run need not be repeated: it succeeded, and its folder holds the files that `keep` requires.
     pub(crate) fn has(&self, id: &str, keep: Keep) -> bool {
-        self.row(id)
-            .is_some_and(|row| row.status == Status::Completed && row.keep >= keep && (keep == Keep::Row || self.is_whole(id)))
+        self.row(id).is_some_and(|row| {
+            row.status == Status::Completed && row.keep >= keep && (keep == Keep::Row || self.is_whole(id))
+        })
     }
 
     /// Returns true if a run's folder exists and its files are not empty; a loss of power may leave empty files.

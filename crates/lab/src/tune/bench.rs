@@ -11,9 +11,7 @@ use super::space::Parameter;
 use crate::InputWarnings;
 use crate::files::{Folder, OutputError};
 use crate::run::{Finished, side_by_side};
-use crate::sweep::{
-    Job, Keep, Plan, Point, Row, Shard, Status, Store, Study, SweepError, metrics, run_ids,
-};
+use crate::sweep::{Job, Keep, Plan, Point, Row, Shard, Status, Store, Study, SweepError, metrics, run_ids};
 
 /// Results of a candidate, one per seed; or the reason why it has none.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,7 +64,10 @@ pub(super) fn study(
 ) -> Study {
     let mut overrides = overrides.clone();
     // An empty text keeps the scenario's own value.
-    let settings = parameters.iter().zip(values).filter(|(_, value)| !value.is_empty());
+    let settings = parameters
+        .iter()
+        .zip(values)
+        .filter(|(_, value)| !value.is_empty());
     let settings = settings.flat_map(|(parameter, value)| parameter.settings(value));
     overrides.set.extend(settings);
     Study {
@@ -84,7 +85,9 @@ impl Bench<'_> {
         candidates: &[Vec<String>],
         seeds: &[u64],
     ) -> Result<Option<Vec<Measured>>, SweepError> {
-        let prepared = side_by_side(candidates.len(), self.jobs, &|i| self.prepare(&candidates[i], seeds));
+        let prepared = side_by_side(candidates.len(), self.jobs, &|i| {
+            self.prepare(&candidates[i], seeds)
+        });
         // Equal candidates share their runs, which must not be made twice at the same time.
         let mut known = SortedSet::new();
         let mut missing = Vec::new();
@@ -93,7 +96,9 @@ impl Bench<'_> {
             let ids = plan.points[0].runs.iter().enumerate();
             for (repeat, id) in ids.filter(|(_, id)| known.insert(id.as_str())) {
                 match self.store.row(id).filter(|_| self.store.has(id, Keep::Row)) {
-                    Some(row) => self.watch.end(self.next.fetch_add(1, Ordering::Relaxed), &without_summary(row)),
+                    Some(row) => self
+                        .watch
+                        .end(self.next.fetch_add(1, Ordering::Relaxed), &without_summary(row)),
                     None => missing.push((index, repeat)),
                 }
             }
@@ -143,7 +148,13 @@ impl Bench<'_> {
         Ok((study, plan))
     }
 
-    fn make(&self, study: &Study, plan: &Plan, repeat: usize, beside: usize) -> Result<Option<Row>, SweepError> {
+    fn make(
+        &self,
+        study: &Study,
+        plan: &Plan,
+        repeat: usize,
+        beside: usize,
+    ) -> Result<Option<Row>, SweepError> {
         if self.watch.stopped() {
             return Ok(None);
         }
@@ -159,9 +170,13 @@ impl Bench<'_> {
         };
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let id = &plan.points[0].runs[repeat];
-        let row = job.one(&self.store, id, (0, repeat), (beside, self.watch), &mut |input, now| {
-            self.watch.progress(number, input, now)
-        })?;
+        let row = job.one(
+            &self.store,
+            id,
+            (0, repeat),
+            (beside, self.watch),
+            &mut |input, now| self.watch.progress(number, input, now),
+        )?;
         if let Some(row) = &row {
             self.watch.end(number, row);
         }
@@ -190,7 +205,10 @@ impl Bench<'_> {
         };
         let all = metrics(summary);
         let value = |measure: &String| {
-            let found = all.iter().find(|(name, _)| name == measure).map(|(_, value)| *value);
+            let found = all
+                .iter()
+                .find(|(name, _)| name == measure)
+                .map(|(_, value)| *value);
             found.ok_or_else(|| format!("with seed {} it has no `{measure}`", row.seed))
         };
         Ok(Ran {

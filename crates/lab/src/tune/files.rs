@@ -9,7 +9,13 @@ use crate::files::{OutputError, write_file};
 use crate::sweep::SweepError;
 
 /// Files of a search, besides its rows.
-pub(super) const NAMES: [&str; 5] = ["tune.json", "tuned.toml", "trials.csv", "summary.json", "index.html"];
+pub(super) const NAMES: [&str; 5] = [
+    "tune.json",
+    "tuned.toml",
+    "trials.csv",
+    "summary.json",
+    "index.html",
+];
 
 /// Writes `tuned.toml` with the files that it names, `trials.csv` and `summary.json`.
 ///
@@ -17,7 +23,12 @@ pub(super) const NAMES: [&str; 5] = ["tune.json", "tuned.toml", "trials.csv", "s
 /// A file cannot be written, or the scenario has changed meanwhile.
 pub fn write(folder: &Path, options: &Options, found: &Found) -> Result<(), SweepError> {
     let best = &found.trials[found.best];
-    let study = study(&options.input, &options.overrides, &found.plan.parameters, &best.values);
+    let study = study(
+        &options.input,
+        &options.overrides,
+        &found.plan.parameters,
+        &best.values,
+    );
     let input = study.load(&[], None)?;
     for (name, content) in &input.files {
         let path = folder.join(name);
@@ -30,7 +41,9 @@ pub fn write(folder: &Path, options: &Options, found: &Found) -> Result<(), Swee
         }
         write_file(&path, |out| out.write_all(content))?;
     }
-    write_file(&folder.join("tuned.toml"), |out| out.write_all(input.toml.as_bytes()))?;
+    write_file(&folder.join("tuned.toml"), |out| {
+        out.write_all(input.toml.as_bytes())
+    })?;
     write_file(&folder.join("trials.csv"), |out| trials(out, found))?;
     // The summary is last, so that a folder with one is whole.
     write_file(&folder.join("summary.json"), |out| {
@@ -47,7 +60,11 @@ fn trials(out: &mut impl io::Write, found: &Found) -> io::Result<()> {
     let mut head = vec!["trial".to_string(), "generation".to_string()];
     head.extend(plan.parameters.iter().map(super::Parameter::name));
     head.extend(["standing", "ratio"].map(String::from));
-    head.extend(plan.seeds.iter().map(|seed| format!("{}, seed {seed}", plan.objective.measure)));
+    head.extend(
+        plan.seeds
+            .iter()
+            .map(|seed| format!("{}, seed {seed}", plan.objective.measure)),
+    );
     head.push(plan.against.measure.clone());
     head.extend(plan.limits.iter().map(|limit| limit.measure.clone()));
     head.push("message".to_string());

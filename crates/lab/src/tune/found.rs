@@ -80,7 +80,7 @@ pub struct ParameterResult {
     pub best: String,
     /// End of the range at which the best value lies: `lower` or `upper`.
     pub edge: Option<String>,
-    /// True if no other value in the profile differs from the best one.
+    /// True if no other value in the profile differs from the best one; false if more than half of them cannot run.
     pub flat: bool,
     /// Objective along the parameter with all others at their best, on the held-out seeds.
     pub profile: Vec<ProfilePoint>,

@@ -130,13 +130,17 @@ impl Options {
             parameters.push(parameter);
         }
         if parameters.is_empty() {
-            return Err(refused("there is nothing to tune: use --over KEY=LOW..HIGH or --over KEY=VALUE,VALUE,.."));
+            return Err(refused(
+                "there is nothing to tune: use --over KEY=LOW..HIGH or --over KEY=VALUE,VALUE,..",
+            ));
         }
         let asked = Asked::parse(&self.objective).map_err(|why| refused(format!("--objective: {why}")))?;
         let limits = self.limits.iter().map(|text| Limit::parse(text).map_err(refused));
         let limits: Vec<Limit> = limits.collect::<Result<_, _>>()?;
         let against = self.against.as_ref().map(|text| Asked::parse(text));
-        let against = against.transpose().map_err(|why| refused(format!("--against: {why}")))?;
+        let against = against
+            .transpose()
+            .map_err(|why| refused(format!("--against: {why}")))?;
         let least = search::candidates(parameters.len()) + 1;
         let trials = self.trials.unwrap_or(TRIALS * parameters.len());
         if trials < least || trials > TRIALS_MAX {
@@ -148,17 +152,24 @@ impl Options {
         }
         for (option, seeds, least) in [("--repeats", self.repeats, 1), ("--held-out", self.held_out, 2)] {
             if !(least..=SEEDS_MAX).contains(&seeds) {
-                return Err(refused(format!("{option} {seeds}: expected {least} to {SEEDS_MAX} seeds")));
+                return Err(refused(format!(
+                    "{option} {seeds}: expected {least} to {SEEDS_MAX} seeds"
+                )));
             }
         }
         let input = crate::load(&self.input, &self.overrides)?;
         for parameter in &mut parameters {
             self.check(parameter)?;
         }
-        let last = input.seed.checked_add(u64::from(self.repeats) + u64::from(self.held_out));
+        let last = input
+            .seed
+            .checked_add(u64::from(self.repeats) + u64::from(self.held_out));
         let Some(last) = last.filter(|last| i64::try_from(*last).is_ok()) else {
             let seeds = u64::from(self.repeats) + u64::from(self.held_out);
-            return Err(refused(format!("there are no {seeds} seeds from {} on", input.seed)));
+            return Err(refused(format!(
+                "there are no {seeds} seeds from {} on",
+                input.seed
+            )));
         };
         let middle = input.seed + u64::from(self.repeats);
         let run = crate::run::execute(&input, &mut |now| match watch.stopped() {
@@ -227,7 +238,10 @@ impl Options {
             let fraction = |value: &f64| load(&format!("{:.1}", value + 0.5)).is_err();
             whole = probes.iter().any(taken) && probes[..probes.len() - 1].iter().all(fraction);
         }
-        let range = Range { whole, ..range.clone() };
+        let range = Range {
+            whole,
+            ..range.clone()
+        };
         let whole = Parameter {
             domain: Domain::Range(range),
             keys: parameter.keys.clone(),
@@ -268,7 +282,12 @@ fn written(options: &Options, input: &Resolved, parameter: &Parameter) -> Option
     };
     let one = std::slice::from_ref(parameter);
     values.into_iter().take(MOST).find(|value| {
-        let study = bench::study(&options.input, &options.overrides, one, std::slice::from_ref(value));
+        let study = bench::study(
+            &options.input,
+            &options.overrides,
+            one,
+            std::slice::from_ref(value),
+        );
         study.load(&[], None).is_ok_and(|other| same(&other))
     })
 }
@@ -399,16 +418,21 @@ pub fn goes_on(folder: &Path, plan: &Plan) -> bool {
 /// Locks the folder against other processes, where the file system can.
 fn lock(folder: &Path) -> Result<Option<File>, SweepError> {
     let path = folder.join(".lock");
-    let file = File::options().create(true).truncate(false).write(true).open(&path);
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path);
     let file = file.map_err(|source| OutputError::Io {
         action: "create",
         path,
         source,
     })?;
     match file.try_lock() {
-        Err(TryLockError::WouldBlock) => {
-            Err(refused(format!("another `paceline tune` is running in {}", folder.display())))
-        }
+        Err(TryLockError::WouldBlock) => Err(refused(format!(
+            "another `paceline tune` is running in {}",
+            folder.display()
+        ))),
         Err(TryLockError::Error(_)) => Ok(None),
         Ok(()) => Ok(Some(file)),
     }

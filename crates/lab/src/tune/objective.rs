@@ -43,11 +43,14 @@ impl Asked {
 
     /// Returns the objective. Without a direction it is that of the comparison's tables, otherwise the minimum.
     pub(super) fn resolve(&self, summary: &Summary) -> Objective {
-        let known = all_of([summary]).into_iter().find(|metric| metric.key == self.measure);
-        let more_is_better = known.is_some_and(|metric| match (metric.value(summary), metric.cost(summary)) {
-            (Some(value), Some(cost)) => value != 0.0 && cost == -value,
-            _ => false,
-        });
+        let known = all_of([summary])
+            .into_iter()
+            .find(|metric| metric.key == self.measure);
+        let more_is_better =
+            known.is_some_and(|metric| match (metric.value(summary), metric.cost(summary)) {
+                (Some(value), Some(cost)) => value != 0.0 && cost == -value,
+                _ => false,
+            });
         Objective {
             measure: self.measure.clone(),
             maximise: self.maximise.unwrap_or(more_is_better),
@@ -95,7 +98,9 @@ impl Limit {
                 return Err(refused(forms.to_string()));
             }
         };
-        let times = bound.strip_suffix('x').and_then(|number| number.trim().parse::<f64>().ok());
+        let times = bound
+            .strip_suffix('x')
+            .and_then(|number| number.trim().parse::<f64>().ok());
         let bound = match times.filter(|times| times.is_finite()) {
             Some(times) => Bound::Times(times),
             None => Bound::Value(in_unit_of(measure, bound).map_err(refused)?),
@@ -178,9 +183,15 @@ mod tests {
     #[test]
     fn the_excess_is_relative() {
         let limit = Limit::parse("queue_bytes.max<=200KB").unwrap();
-        assert_eq!([100e3, 200e3, 300e3].map(|mean| limit.excess(mean, 0.0)), [0.0, 0.0, 0.5]);
+        assert_eq!(
+            [100e3, 200e3, 300e3].map(|mean| limit.excess(mean, 0.0)),
+            [0.0, 0.0, 0.5]
+        );
         let limit = Limit::parse("rate_while_active_gbps>=0.5x").unwrap();
-        assert_eq!([100.0, 50.0, 25.0].map(|mean| limit.excess(mean, 100.0)), [0.0, 0.0, 0.5]);
+        assert_eq!(
+            [100.0, 50.0, 25.0].map(|mean| limit.excess(mean, 100.0)),
+            [0.0, 0.0, 0.5]
+        );
     }
 
     #[test]

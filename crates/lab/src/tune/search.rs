@@ -48,7 +48,10 @@ pub(super) fn search(plan: &Plan, bench: &Bench<'_>) -> Result<Option<Searched>,
         }
         None => unreachable!("one candidate has one result"),
     };
-    let judge = Judge { plan, written: &written };
+    let judge = Judge {
+        plan,
+        written: &written,
+    };
     judge.check()?;
     let values = plan.written.iter().map(|value| value.clone().unwrap_or_default());
     let mut trials = vec![judge.trial(0, values.collect(), Measured::Done(written.clone()))];
@@ -62,9 +65,16 @@ pub(super) fn search(plan: &Plan, bench: &Bench<'_>) -> Result<Option<Searched>,
     // The last trial is the mean of the search, which averages over the noise of single candidates.
     while trials.len() + count <= plan.trials && !counts.converged {
         counts.generations += 1;
-        let mut rng = Rng::stream(plan.seeds[0], Purpose::Training, 7 << 40 | counts.generations as u64);
+        let mut rng = Rng::stream(
+            plan.seeds[0],
+            Purpose::Training,
+            7 << 40 | counts.generations as u64,
+        );
         let mut points = search.draw(count, &mut rng);
-        points.iter_mut().flatten().for_each(|at| *at = at.clamp(0.0, 1.0));
+        points
+            .iter_mut()
+            .flatten()
+            .for_each(|at| *at = at.clamp(0.0, 1.0));
         let values: Vec<Vec<String>> = points.iter().map(|point| decoded(plan, point)).collect();
         let Some(measured) = bench.measure(&values, &plan.seeds)? else {
             return Ok(None);
@@ -74,7 +84,9 @@ pub(super) fn search(plan: &Plan, bench: &Bench<'_>) -> Result<Option<Searched>,
         let new = values.into_iter().zip(measured);
         trials.extend(new.map(|(values, measured)| judge.trial(counts.generations, values, measured)));
         search.learn(&points, &ranks(&trials[from..]));
-        bench.watch.trials(trials.len() - 1, plan.trials, best_ratio(plan, &trials));
+        bench
+            .watch
+            .trials(trials.len() - 1, plan.trials, best_ratio(plan, &trials));
     }
     let middle = decoded(plan, search.mean());
     let Some(measured) = bench.measure(std::slice::from_ref(&middle), &plan.seeds)? else {
@@ -82,7 +94,9 @@ pub(super) fn search(plan: &Plan, bench: &Bench<'_>) -> Result<Option<Searched>,
     };
     let last = measured.into_iter().next().expect("one candidate has one result");
     trials.push(judge.trial(counts.generations + 1, middle, last));
-    bench.watch.trials(trials.len() - 1, plan.trials, best_ratio(plan, &trials));
+    bench
+        .watch
+        .trials(trials.len() - 1, plan.trials, best_ratio(plan, &trials));
     let best = best(&trials);
     for trial in &trials[1..] {
         counts.trials += 1;
@@ -128,7 +142,12 @@ fn compare(a: &Trial, b: &Trial) -> Ordering {
 
 /// Returns each candidate's rank, the only thing that the search learns from.
 fn ranks(trials: &[Trial]) -> Vec<f64> {
-    let rank = |trial: &Trial| trials.iter().filter(|other| compare(other, trial) == Ordering::Less).count() as f64;
+    let rank = |trial: &Trial| {
+        trials
+            .iter()
+            .filter(|other| compare(other, trial) == Ordering::Less)
+            .count() as f64
+    };
     trials.iter().map(rank).collect()
 }
 
@@ -141,7 +160,9 @@ fn best(trials: &[Trial]) -> usize {
 
 fn best_ratio(plan: &Plan, trials: &[Trial]) -> Option<f64> {
     let trial = &trials[best(trials)];
-    trial.ratio(plan.objective.maximise).filter(|_| trial.standing == Standing::Feasible)
+    trial
+        .ratio(plan.objective.maximise)
+        .filter(|_| trial.standing == Standing::Feasible)
 }
 
 /// Judge of candidates against the scenario as written.
@@ -182,9 +203,15 @@ impl Judge<'_> {
     /// Returns the score: the mean logarithm of the ratio to the scenario as written, negative if it is better.
     fn score(&self, runs: &[Ran]) -> f64 {
         let pairs = runs.iter().zip(self.written);
-        let sum: f64 = pairs.map(|(ran, written)| libm::log(floored(ran.values[0], written.values[0]) / written.values[0])).sum();
+        let sum: f64 = pairs
+            .map(|(ran, written)| libm::log(floored(ran.values[0], written.values[0]) / written.values[0]))
+            .sum();
         let score = sum / self.written.len() as f64;
-        if self.plan.objective.maximise { -score } else { score }
+        if self.plan.objective.maximise {
+            -score
+        } else {
+            score
+        }
     }
 
     fn trial(&self, generation: usize, values: Vec<String>, measured: Measured) -> Trial {
@@ -207,8 +234,14 @@ impl Judge<'_> {
             score: Some(self.score(&runs)),
             objective: runs.iter().map(|ran| ran.values[0]).collect(),
             against: Some(mean_of(&runs, 1)),
-            limits: (0..self.plan.limits.len()).map(|i| mean_of(&runs, 2 + i)).collect(),
-            ..none(if excess > 0.0 { Standing::OverLimit(excess) } else { Standing::Feasible })
+            limits: (0..self.plan.limits.len())
+                .map(|i| mean_of(&runs, 2 + i))
+                .collect(),
+            ..none(if excess > 0.0 {
+                Standing::OverLimit(excess)
+            } else {
+                Standing::Feasible
+            })
         }
     }
 }

@@ -77,7 +77,11 @@ impl Unit {
                 let text = format!("{value:.decimals$}");
                 let short = text.trim_end_matches('0');
                 // A key that takes fractions may refuse a whole number without a point.
-                if short.ends_with('.') { format!("{short}0") } else { short.to_string() }
+                if short.ends_with('.') {
+                    format!("{short}0")
+                } else {
+                    short.to_string()
+                }
             }
             Self::Bytes => Bytes::new(value as u64).to_string(),
             Self::Time => Span::from_ps(value as u64).to_string(),
@@ -92,7 +96,8 @@ impl Parameter {
     /// # Errors
     /// A message with the text that was found, and the expected form.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let forms = "expected KEY=LOW..HIGH, with :log or :linear behind it if you like, or KEY=VALUE,VALUE,..";
+        let forms =
+            "expected KEY=LOW..HIGH, with :log or :linear behind it if you like, or KEY=VALUE,VALUE,..";
         let refused = |why: String| format!("--over: `{text}`: {why}");
         let (keys, values) = text.split_once('=').ok_or_else(|| refused(forms.to_string()))?;
         let keys: Vec<String> = keys.split(',').map(|key| key.trim().to_string()).collect();
@@ -200,7 +205,12 @@ impl Range {
         };
         let number = |text: &str| {
             let found = Unit::parse(text);
-            found.ok_or_else(|| format!("`{}` is no number or quantity, such as 0.5, 20KB, 10us or 40Gbps", text.trim()))
+            found.ok_or_else(|| {
+                format!(
+                    "`{}` is no number or quantity, such as 0.5, 20KB, 10us or 40Gbps",
+                    text.trim()
+                )
+            })
         };
         let ((mut low_value, mut unit), (high_value, high_unit)) = (number(low)?, number(high)?);
         // A zero is the same in every unit.
@@ -208,10 +218,18 @@ impl Range {
             (low_value, unit) = (0.0, high_unit);
         }
         if unit != high_unit {
-            return Err(format!("`{}` and `{}` have different units", low.trim(), high.trim()));
+            return Err(format!(
+                "`{}` and `{}` have different units",
+                low.trim(),
+                high.trim()
+            ));
         }
         if low_value >= high_value {
-            return Err(format!("the lower end `{}` is not below `{}`", low.trim(), high.trim()));
+            return Err(format!(
+                "the lower end `{}` is not below `{}`",
+                low.trim(),
+                high.trim()
+            ));
         }
         let log = match scale {
             Some("log") if low_value <= 0.0 => {
@@ -231,7 +249,11 @@ impl Range {
 
     /// Returns the distance between neighbouring values near `value`: three digits of it, or a 500th of the range.
     fn step(&self, value: f64) -> f64 {
-        let size = if self.log { value / 100.0 } else { (self.high - self.low) / 500.0 };
+        let size = if self.log {
+            value / 100.0
+        } else {
+            (self.high - self.low) / 500.0
+        };
         let step = libm::pow(10.0, libm::floor(libm::log10(size)));
         if self.whole { step.max(1.0) } else { step }
     }
@@ -315,7 +337,10 @@ mod tests {
     fn ranges_have_units_and_scales() {
         let kmin = parsed("network.ecn.kmin=5KB..400KB");
         assert_eq!(kmin.domain_text(), "5KB..400KB:log");
-        assert_eq!([0.0, 0.5, 1.0].map(|at| kmin.value(at)), ["5KB", "44.7KB", "400KB"]);
+        assert_eq!(
+            [0.0, 0.5, 1.0].map(|at| kmin.value(at)),
+            ["5KB", "44.7KB", "400KB"]
+        );
         assert!((kmin.position("44.7KB").unwrap() - 0.5).abs() < 1e-3);
         assert_eq!((kmin.position("1KB"), kmin.position("1us")), (None, None));
         let pmax = parsed("network.ecn.pmax=0.1..0.5");
@@ -325,23 +350,37 @@ mod tests {
         assert_eq!([0.0, 0.5].map(|at| zero.value(at)), ["0ps", "1us"]);
         let rate = parsed("a.rate-ai=5Mbps..200Mbps:linear");
         assert_eq!(rate.value(0.5), "102.5Mbps");
-        assert_eq!((rate.edge("200Mbps"), rate.edge("100Mbps")), (Some("upper"), None));
+        assert_eq!(
+            (rate.edge("200Mbps"), rate.edge("100Mbps")),
+            (Some("upper"), None)
+        );
     }
 
     #[test]
     fn whole_numbers_stay_whole() {
-        let Domain::Range(range) = parsed("x=1..16").domain else { panic!() };
+        let Domain::Range(range) = parsed("x=1..16").domain else {
+            panic!()
+        };
         let range = Range { whole: true, ..range };
-        assert_eq!([0.0, 0.5, 0.51, 1.0].map(|at| range.value(at)), ["1", "4", "4", "16"]);
+        assert_eq!(
+            [0.0, 0.5, 0.51, 1.0].map(|at| range.value(at)),
+            ["1", "4", "4", "16"]
+        );
     }
 
     #[test]
     fn choices_have_the_order_of_the_list() {
         let scheme = parsed("cc.scheme=hpcc,dcqcn,none");
-        assert_eq!([0.0, 0.4, 1.0].map(|at| scheme.value(at)), ["hpcc", "dcqcn", "none"]);
+        assert_eq!(
+            [0.0, 0.4, 1.0].map(|at| scheme.value(at)),
+            ["hpcc", "dcqcn", "none"]
+        );
         assert_eq!(scheme.position("dcqcn"), Some(0.5));
         let lists = parsed("a,b=[1, 2],[3]");
-        assert_eq!(lists.settings(&lists.value(0.0)).collect::<Vec<_>>(), ["a=[1, 2]", "b=[1, 2]"]);
+        assert_eq!(
+            lists.settings(&lists.value(0.0)).collect::<Vec<_>>(),
+            ["a=[1, 2]", "b=[1, 2]"]
+        );
     }
 
     #[test]

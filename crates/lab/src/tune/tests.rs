@@ -58,10 +58,12 @@ impl crate::sweep::Watch for Notes {
     fn cut(&self, _: usize, _: Cut) {}
     fn share(&self, _: usize, _: usize) {}
     fn end(&self, _: usize, row: &Row) {
-        self.made.fetch_add(usize::from(row.summary.is_some()), Ordering::Relaxed);
+        self.made
+            .fetch_add(usize::from(row.summary.is_some()), Ordering::Relaxed);
     }
     fn stopped(&self) -> bool {
-        self.stop_after.is_some_and(|most| self.made.load(Ordering::Relaxed) >= most)
+        self.stop_after
+            .is_some_and(|most| self.made.load(Ordering::Relaxed) >= most)
     }
 }
 
@@ -123,7 +125,9 @@ impl Lab {
 
 fn content(folder: &Path) -> Vec<String> {
     let file = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
-    ["tuned.toml", "trials.csv", "summary.json", "tune.json"].map(file).to_vec()
+    ["tuned.toml", "trials.csv", "summary.json", "tune.json"]
+        .map(file)
+        .to_vec()
 }
 
 /// Of S bytes at rate R over a link of rate C, S (1 - C/R) are in the queue at the end. Rates from C on take the same
@@ -131,12 +135,21 @@ fn content(folder: &Path) -> Vec<String> {
 #[test]
 fn the_fastest_rate_that_keeps_a_queue() {
     let limits = ["queue_bytes.max<=400KB"];
-    let lab = Lab::new(FIXED, &["cc.fixed.rate=1Gbps..40Gbps"], "makespan_us", &limits, 60);
+    let lab = Lab::new(
+        FIXED,
+        &["cc.fixed.rate=1Gbps..40Gbps"],
+        "makespan_us",
+        &limits,
+        60,
+    );
     let found = lab.found();
     let (rate, unit) = Unit::parse(&found.parameters[0].best).unwrap();
     assert_eq!(unit, Unit::Rate);
     let (least, most) = (10e9, 10e9 / (1.0 - 0.4 / 4.0));
-    assert!((0.99 * least..1.01 * most).contains(&rate), "{rate} of {least} to {most}");
+    assert!(
+        (0.99 * least..1.01 * most).contains(&rate),
+        "{rate} of {least} to {most}"
+    );
     assert_eq!(found.parameters[0].written.as_deref(), Some("5Gbps"));
     // Nothing is random, so one run decides. It is limited by the link, not by twice the rate.
     assert!(found.held_out.fixed && found.held_out.ratio.unwrap().ends().is_none());
@@ -147,7 +160,9 @@ fn the_fastest_rate_that_keeps_a_queue() {
     // The scenario runs as it is, and has the value.
     let tuned = lab.folder("out").join("tuned.toml");
     let input = crate::load(tuned.to_str().unwrap(), &Overrides::default()).unwrap();
-    let summary = crate::run::execute(&input, &mut |_| Control::Continue).unwrap().summary;
+    let summary = crate::run::execute(&input, &mut |_| Control::Continue)
+        .unwrap()
+        .summary;
     assert_eq!(summary.makespan_us.unwrap(), found.held_out.best[0]);
 }
 
@@ -231,7 +246,10 @@ fn a_folder_of_another_kind_is_left_alone() {
         jobs: 1,
         force: false,
     };
-    let error = job(&plan, &folder).run(&Notes::default()).unwrap_err().to_string();
+    let error = job(&plan, &folder)
+        .run(&Notes::default())
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("is not empty"), "{error}");
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
     lab.found();
@@ -242,7 +260,10 @@ fn a_folder_of_another_kind_is_left_alone() {
         },
         ..plan.clone()
     };
-    let error = job(&other, &lab.folder("out")).run(&Notes::default()).unwrap_err().to_string();
+    let error = job(&other, &lab.folder("out"))
+        .run(&Notes::default())
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("holds another search"), "{error}");
 }
 
@@ -250,12 +271,37 @@ fn a_folder_of_another_kind_is_left_alone() {
 fn mistakes_are_named() {
     for (over, objective, limits, expected) in [
         (&[][..], "fct_us.p99", &[][..], "there is nothing to tune"),
-        (&["network.ecn.kmun=5KB..10KB"], "fct_us.p99", &[], "unknown key `kmun`"),
-        (&["network.ecn.kmin=5us..10us"], "fct_us.p99", &[], "unknown unit `us`"),
+        (
+            &["network.ecn.kmun=5KB..10KB"],
+            "fct_us.p99",
+            &[],
+            "unknown key `kmun`",
+        ),
+        (
+            &["network.ecn.kmin=5us..10us"],
+            "fct_us.p99",
+            &[],
+            "unknown unit `us`",
+        ),
         (&["cc.scheme=dcqcn,hpcd"], "fct_us.p99", &[], "hpcd"),
-        (&TWO, "fct_us.p98", &[], "no measure `fct_us.p98` (did you mean `fct_us.p95`, `fct_us.p99`"),
-        (&TWO, "fct_us.p99", &["drop<=0"], "no measure `drop` (did you mean `drops`"),
-        (&[TWO[0], TWO[0]], "fct_us.p99", &[], "`network.ecn.kmin` is named twice"),
+        (
+            &TWO,
+            "fct_us.p98",
+            &[],
+            "no measure `fct_us.p98` (did you mean `fct_us.p95`, `fct_us.p99`",
+        ),
+        (
+            &TWO,
+            "fct_us.p99",
+            &["drop<=0"],
+            "no measure `drop` (did you mean `drops`",
+        ),
+        (
+            &[TWO[0], TWO[0]],
+            "fct_us.p99",
+            &[],
+            "`network.ecn.kmin` is named twice",
+        ),
     ] {
         let lab = Lab::new(RANDOM, over, objective, limits, 20);
         let error = lab.options.plan(&Notes::default()).unwrap_err().to_string();
@@ -275,16 +321,26 @@ fn mistakes_are_named() {
         force: false,
     };
     let error = job.run(&Notes::default()).unwrap_err().to_string();
-    assert!(error.contains("`drops` is 0 in the scenario as written with seed 3"), "{error}");
+    assert!(
+        error.contains("`drops` is 0 in the scenario as written with seed 3"),
+        "{error}"
+    );
 }
 
 #[test]
 fn whole_numbers_and_written_values_are_recognised() {
-    let over = ["cc.dcqcn.fast-recovery-stages=1..9", "cc.dcqcn.g=0.001..1", "network.ecn.kmax=2KB..2MB"];
+    let over = [
+        "cc.dcqcn.fast-recovery-stages=1..9",
+        "cc.dcqcn.g=0.001..1",
+        "network.ecn.kmax=2KB..2MB",
+    ];
     let lab = Lab::new(RANDOM, &over, "fct_slowdown.mean", &[], 20);
     let plan = lab.plan();
     let whole = |parameter: &Parameter| matches!(&parameter.domain, Domain::Range(range) if range.whole);
-    assert_eq!(plan.parameters.iter().map(whole).collect::<Vec<_>>(), [true, false, true]);
+    assert_eq!(
+        plan.parameters.iter().map(whole).collect::<Vec<_>>(),
+        [true, false, true]
+    );
     let written: Vec<_> = plan.written.iter().map(|value| value.as_deref()).collect();
     assert_eq!(written, [Some("1"), Some("0.00390625"), Some("400KB")]);
     // A direction that tables know is taken from them.

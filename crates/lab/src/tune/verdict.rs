@@ -88,7 +88,10 @@ pub(super) fn judge(plan: &Plan, bench: &Bench<'_>, searched: Searched) -> Resul
         }
         _ => unreachable!("two candidates have two results"),
     };
-    let judge = Judge { plan, written: &written };
+    let judge = Judge {
+        plan,
+        written: &written,
+    };
     let fixed = is_fixed(&written) && is_fixed(&of_best);
     let profiled: Vec<(usize, ProfilePoint)> = profiles
         .into_iter()
@@ -102,13 +105,15 @@ pub(super) fn judge(plan: &Plan, bench: &Bench<'_>, searched: Searched) -> Resul
     let parameters = (plan.parameters.iter().enumerate()).map(|(index, parameter)| {
         let mine = profiled.iter().filter(|(of, _)| *of == index);
         let profile: Vec<ProfilePoint> = mine.map(|(_, point)| point.clone()).collect();
-        let measured = profile.iter().any(|point| point.ratio.is_some());
+        let measured = profile.iter().filter(|point| point.ratio.is_some()).count();
+        // Of a range that other parameters mostly forbid, too little is seen.
+        let seen = measured > 0 && 2 * measured >= profile.len();
         let value = &best.values[index];
         ParameterResult {
             name: parameter.name(),
             written: plan.written[index].clone(),
             edge: parameter.edge(value).map(str::to_string),
-            flat: measured && !profile.iter().any(|point| point.differs || point.over_limit),
+            flat: seen && !profile.iter().any(|point| point.differs || point.over_limit),
             best: value.clone(),
             profile,
         }
@@ -134,7 +139,11 @@ pub(super) fn judge(plan: &Plan, bench: &Bench<'_>, searched: Searched) -> Resul
 
 fn search_ratio(searched: &Searched, best: &Trial) -> Option<Interval> {
     let written: Vec<f64> = searched.written.iter().map(|ran| ran.values[0]).collect();
-    let best: Vec<f64> = written.iter().zip(&best.objective).map(|(a, b)| floored(*b, *a)).collect();
+    let best: Vec<f64> = written
+        .iter()
+        .zip(&best.objective)
+        .map(|(a, b)| floored(*b, *a))
+        .collect();
     paired(&written, &best, CONFIDENCE)?.ratio
 }
 
@@ -291,8 +300,17 @@ fn warnings(found: &Found, best: &Trial) -> Vec<String> {
         let range = plan.parameters.iter().find(|one| one.name() == parameter.name);
         let range = range.map(super::Parameter::domain_text).unwrap_or_default();
         if parameter.flat {
+            let others = parameter
+                .profile
+                .iter()
+                .filter(|point| point.ratio.is_some())
+                .count();
+            let refused = match parameter.profile.len() - others {
+                0 => String::new(),
+                refused => format!(", and {refused} cannot run"),
+            };
             all.push(format!(
-                "`{}` is flat: on the held-out seeds no value of {range} differs from {}.",
+                "`{}` is flat: on the held-out seeds {others} other values of {range} do not differ from {}{refused}.",
                 parameter.name, parameter.best
             ));
         } else if let Some(edge) = &parameter.edge {
@@ -332,7 +350,12 @@ mod tests {
     #[test]
     fn concordance_by_hand() {
         // All seeds agree.
-        let (w, clear) = table(&[&[1.0, 1.0, 1.0], &[2.0, 2.0, 2.0], &[3.0, 3.0, 3.0], &[4.0, 9.0, 5.0]]);
+        let (w, clear) = table(&[
+            &[1.0, 1.0, 1.0],
+            &[2.0, 2.0, 2.0],
+            &[3.0, 3.0, 3.0],
+            &[4.0, 9.0, 5.0],
+        ]);
         assert!((w.unwrap() - 1.0).abs() < 1e-12 && clear);
         // Rank sums 5, 6, 7 of a mean of 6: 12 * 2 / (9 * 24).
         let (w, clear) = table(&[&[1.0, 1.0, 3.0], &[2.0, 3.0, 1.0], &[3.0, 2.0, 2.0]]);
@@ -348,7 +371,9 @@ mod tests {
         use paceline_kernel::rng::{Purpose, Rng};
         let one = |draw: u64| {
             let mut rng = Rng::stream(1, Purpose::Workload, draw);
-            let rows: Vec<Vec<f64>> = (0..40).map(|_| (0..4).map(|_| rng.next_f64()).collect()).collect();
+            let rows: Vec<Vec<f64>> = (0..40)
+                .map(|_| (0..4).map(|_| rng.next_f64()).collect())
+                .collect();
             let rows: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
             table(&rows).1
         };
@@ -361,7 +386,10 @@ mod tests {
         let interval = |lo, hi| Some(Interval::new((lo + hi) / 2.0, lo, hi, 8));
         assert_eq!(Verdict::of(interval(0.8, 0.9), false, false), Verdict::Better);
         assert_eq!(Verdict::of(interval(0.8, 0.9), true, false), Verdict::Worse);
-        assert_eq!(Verdict::of(interval(0.8, 1.1), false, false), Verdict::NoDifference);
+        assert_eq!(
+            Verdict::of(interval(0.8, 1.1), false, false),
+            Verdict::NoDifference
+        );
         let exact = Some(Interval::of_one(0.9, 8));
         assert_eq!(Verdict::of(exact, false, true), Verdict::Better);
         assert_eq!(Verdict::of(exact, false, false), Verdict::NoDifference);
