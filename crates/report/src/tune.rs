@@ -1,9 +1,11 @@
 //! Page of a search for the best values of parameters.
 
+mod profiles;
+
 use paceline_kernel::order::Sort as _;
 use paceline_lab::stats::Interval;
 use paceline_lab::text::number;
-use paceline_lab::tune::{Domain, Found, Parameter, ParameterResult, Standing, Trial, Unit, Verdict, change};
+use paceline_lab::tune::{Found, Parameter, ParameterResult, Standing, Trial, Verdict, change};
 
 use super::{Axis, Chart, ChartKind, Grid, Line, Part, RenderError, Sheet, Tile, Width, render_sheet};
 
@@ -23,7 +25,7 @@ pub fn render_tune(found: &Found) -> Result<String, RenderError> {
             parameters(found),
             over_trials(found),
             trade_off(found),
-            profiles(found),
+            profiles::profiles(found),
             held_out(found),
         ],
         command: format!("paceline tune {}", plan.arguments.join(" ")),
@@ -183,7 +185,7 @@ fn over_trials(found: &Found) -> Part {
     let of = |wanted: fn(&Standing) -> bool| -> Vec<(f64, f64)> {
         let all = found.trials.iter().enumerate().skip(1);
         let some = all.filter(|(_, trial)| wanted(&trial.standing));
-        some.filter_map(|(number, trial)| Some((number as f64, trial.mean()?)))
+        some.filter_map(|(number, trial)| Some((number as f64, found.mean(trial)?)))
             .collect()
     };
     let within = of(|standing| matches!(standing, Standing::Feasible));
@@ -192,13 +194,13 @@ fn over_trials(found: &Found) -> Part {
     if !over.is_empty() {
         lines.push(Line::new("over a limit", OVER, &over));
     }
-    let written = found.trials[0].mean().unwrap_or(0.0);
+    let written = found.mean(&found.trials[0]).unwrap_or(0.0);
     let last = (found.trials.len() - 1) as f64;
     lines.push(guide("as written", WRITTEN, &[(1.0, written), (last, written)]));
     lines.push(Line::new(
         "best",
         BEST,
-        &point(found.best as f64, found.trials[found.best].mean()),
+        &point(found.best as f64, found.mean(&found.trials[found.best])),
     ));
     let values = within.iter().chain(&over).map(|(_, value)| *value);
     let y = Axis::new(found.plan.objective.measure.clone(), "").log_if_wide(values);
@@ -207,7 +209,7 @@ fn over_trials(found: &Found) -> Part {
         charts: vec![chart(
             "Objective of each candidate",
             format!(
-                "Mean over {}; {} is better.",
+                "Geometric mean over {}; {} is better.",
                 seeds(found.plan.seeds.len()),
                 direction(found.plan.objective.maximise)
             ),
@@ -224,7 +226,7 @@ fn point(x: f64, y: Option<f64>) -> Vec<(f64, f64)> {
 
 fn trade_off(found: &Found) -> Part {
     let plan = &found.plan;
-    let at = |trial: &Trial| Some((trial.against?, trial.mean()?));
+    let at = |trial: &Trial| Some((trial.against?, found.mean(trial)?));
     let of = |wanted: fn(&Standing) -> bool| {
         let some = found
             .trials
@@ -262,7 +264,7 @@ fn trade_off(found: &Found) -> Part {
     Part {
         title: "Trade-off".into(),
         text: format!(
-            "Means over {}. The front joins the {} candidates that no other one beats in both measures: {} is better for \
+            "Means over {}, geometric ones of the objective. The front joins the {} candidates that no other one beats in both measures: {} is better for \
              `{}`, {} for `{}`. The best on the held-out seeds changes `{}` by {}.",
             seeds(plan.seeds.len()),
             front.len(),
@@ -300,124 +302,6 @@ fn front(points: &[(f64, f64)], more_x: bool, more_y: bool) -> Vec<(f64, f64)> {
         }
     }
     front
-}
-
-/// Returns a value on the axis of its parameter; the index of a listed one.
-fn on_axis(parameter: &Parameter, scale: f64, value: &str) -> Option<f64> {
-    match &parameter.domain {
-        Domain::Range(_) => Some(Unit::parse(value)?.0 / scale),
-        Domain::Choices(all) => all.iter().position(|one| one == value).map(|at| at as f64 + 1.0),
-    }
-}
-
-/// Returns the axis of a parameter's values, and the size of its unit.
-fn axis_of(parameter: &Parameter) -> (Axis, f64) {
-    let (unit, scale, log) = match &parameter.domain {
-        Domain::Choices(_) => ("", 1.0, false),
-        Domain::Range(range) => {
-            let (unit, scale) = match range.unit {
-                Unit::Number => ("", 1.0),
-                Unit::Bytes => ("KB", 1e3),
-                Unit::Time => ("µs", 1e6),
-                Unit::Rate if range.high < 1e10 => ("Mbit/s", 1e6),
-                Unit::Rate => ("Gbit/s", 1e9),
-            };
-            (unit, scale, range.log)
-        }
-    };
-    let mut axis = Axis::new(parameter.short(), unit);
-    axis.log = log;
-    (axis, scale)
-}
-
-fn profiles(found: &Found) -> Part {
-    let one = |(result, parameter): (&ParameterResult, &Parameter)| {
-        let (x, scale) = axis_of(parameter);
-        let mut points: Vec<(f64, Interval)> = Vec::new();
-        for point in &result.profile {
-            points.extend(on_axis(parameter, scale, &point.value).zip(point.ratio));
-        }
-        let best = on_axis(parameter, scale, &result.best);
-        points.extend(best.map(|at| (at, Interval::of_one(1.0, 1))));
-        points.order_by(|a, b| a.0.total_cmp(&b.0));
-        let line = |of: fn(&Interval) -> f64| -> Vec<(f64, f64)> {
-            points
-                .iter()
-                .map(|(at, ratio)| (*at, 100.0 * (of(ratio) - 1.0)))
-                .collect()
-        };
-        let end_line = |name: &str, of: fn(&Interval) -> f64| Line {
-            dash: 1,
-            ..guide(name, WITHIN, &line(of))
-        };
-        let note = match (&parameter.domain, result.flat) {
-            (Domain::Choices(all), _) => format!("Values in the order {}.", all.join(", ")),
-            (_, true) => "Flat: no value differs from the best.".to_string(),
-            (_, false) => String::new(),
-        };
-        Chart {
-            kind: ChartKind::Points,
-            width: Width::Half,
-            ..chart(
-                &result.name,
-                note,
-                (x, Axis::new("change of the objective", "%")),
-                vec![
-                    Line::new("mean", WITHIN, &line(|ratio| ratio.mean)),
-                    end_line("lower end", |ratio| ratio.ends().map_or(ratio.mean, |(lo, _)| lo)),
-                    end_line("upper end", |ratio| ratio.ends().map_or(ratio.mean, |(_, hi)| hi)),
-                    Line::new(
-                        "best",
-                        BEST,
-                        &best.map(|at| (at, 0.0)).into_iter().collect::<Vec<_>>(),
-                    ),
-                ],
-            )
-        }
-    };
-    Part {
-        title: "Along each parameter".into(),
-        text: format!(
-            "Change of `{}` from the best candidate, with all other parameters at their best, on the {} held out. The \
-             intervals hold for all points of a chart together with 95 %.",
-            found.plan.objective.measure,
-            seeds(found.plan.held_out.len())
-        ),
-        charts: found
-            .parameters
-            .iter()
-            .zip(&found.plan.parameters)
-            .map(one)
-            .collect(),
-        tables: vec![points_table(found)],
-    }
-}
-
-fn points_table(found: &Found) -> Grid {
-    let row = |(parameter, point): (&ParameterResult, &paceline_lab::tune::ProfilePoint)| {
-        let standing = match (&point.message, point.over_limit, point.differs) {
-            (Some(why), ..) => why.clone(),
-            (None, true, _) => "over a limit".into(),
-            (None, false, true) => "differs".into(),
-            (None, false, false) => "no difference shown".into(),
-        };
-        vec![
-            parameter.name.clone(),
-            point.value.clone(),
-            change(point.ratio),
-            standing,
-        ]
-    };
-    let all = found.parameters.iter();
-    let all = all.flat_map(|parameter| parameter.profile.iter().map(move |point| (parameter, point)));
-    Grid {
-        head: ["parameter", "value", "change from the best", ""]
-            .map(String::from)
-            .to_vec(),
-        rows: all.map(row).collect(),
-        folded: "All values".into(),
-        ..Grid::default()
-    }
 }
 
 fn held_out(found: &Found) -> Part {

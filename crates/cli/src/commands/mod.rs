@@ -40,8 +40,7 @@ Examples:
   paceline demo                                      an incast under four schemes, in seconds
   paceline run incast-20 --scheme dcqcn              a built-in scenario
   paceline run my.toml --set cc.hpcc.eta=0.9         your own scenario, with one parameter changed
-  paceline compare mix/config.txt --schemes hpcc,dcqcn
-                                                     your ns-3 experiment under two schemes
+  paceline run mix/config.txt --scheme dcqcn         your ns-3 experiment, under another scheme
   paceline list scenarios                            scenarios to start from";
 
 /// Exact, deterministic simulation of congestion management in lossless data-centre networks.

@@ -6,12 +6,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use paceline_kernel::sorted::SortedSet;
 use paceline_scenario::{Overrides, Resolved};
 
-use super::Watch;
 use super::space::Parameter;
 use crate::InputWarnings;
 use crate::files::{Folder, OutputError};
 use crate::run::{Finished, side_by_side};
 use crate::sweep::{Job, Keep, Plan, Point, Row, Shard, Status, Store, Study, SweepError, metrics, run_ids};
+
+/// Observer of a search.
+pub trait Watch: crate::sweep::Watch {
+    /// Called at the start, with the largest number of runs; `resumes` if the folder has some already.
+    fn start(&self, runs: usize, resumes: bool);
+    /// Called after each generation, with the trials so far and the best ratio to the scenario as written.
+    fn trials(&self, made: usize, of: usize, best: Option<f64>);
+}
 
 /// Results of a candidate, one per seed; or the reason why it has none.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,7 +8,7 @@ use super::{Found, Options, Standing};
 use crate::files::{OutputError, write_file};
 use crate::sweep::SweepError;
 
-/// Files of a search, besides its rows.
+/// Files of a search, next to its rows.
 pub(super) const NAMES: [&str; 5] = [
     "tune.json",
     "tuned.toml",

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Plan, Verdict};
+use super::Plan;
 use crate::stats::Interval;
 
 /// Result of a search.
@@ -10,7 +10,7 @@ use crate::stats::Interval;
 pub struct Found {
     /// Search as it was planned.
     pub plan: Plan,
-    /// Counts of candidates.
+    /// Counts of candidates by their standing.
     pub counts: Counts,
     /// Conclusion from the held-out seeds.
     pub verdict: Verdict,
@@ -33,7 +33,17 @@ pub struct Found {
     pub trials: Vec<Trial>,
 }
 
-/// Counts of candidates.
+impl Found {
+    /// Returns the geometric mean of a candidate's objective over the seeds, by which the search ranks.
+    pub fn mean(&self, trial: &Trial) -> Option<f64> {
+        let written = &self.trials.first()?.objective;
+        let logarithms: f64 = written.iter().map(|value| libm::log(*value)).sum();
+        let mean = libm::exp(logarithms / written.len() as f64);
+        Some(mean * trial.ratio(self.plan.objective.maximise)?)
+    }
+}
+
+/// Counts of candidates by their standing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// All candidates of the search, without the scenario as written.
@@ -144,9 +154,44 @@ impl Trial {
         let score = self.score?;
         Some(libm::exp(if maximise { -score } else { score }))
     }
+}
 
-    /// Returns the mean of the objective over the seeds.
-    pub fn mean(&self) -> Option<f64> {
-        crate::stats::mean(&self.objective)
+/// Conclusion from the held-out seeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The interval of the ratio lies on the better side of 1.
+    Better,
+    /// The interval of the ratio contains 1.
+    NoDifference,
+    /// The interval of the ratio lies on the worse side of 1.
+    Worse,
+}
+
+impl Verdict {
+    /// Returns the conclusion from a ratio. Without an interval all seeds agree exactly: if the seed changes nothing
+    /// (`fixed`), the one run decides.
+    pub(super) fn of(ratio: Option<Interval>, maximise: bool, fixed: bool) -> Self {
+        let Some(ratio) = ratio else {
+            return Self::NoDifference;
+        };
+        let clear = match ratio.ends() {
+            Some(_) => ratio.excludes(1.0),
+            None => fixed && ratio.mean != 1.0,
+        };
+        match (clear, (ratio.mean > 1.0) == maximise) {
+            (false, _) => Self::NoDifference,
+            (true, true) => Self::Better,
+            (true, false) => Self::Worse,
+        }
+    }
+
+    /// Returns the conclusion in words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::NoDifference => "no difference shown",
+            Self::Worse => "worse",
+        }
     }
 }

@@ -6,7 +6,8 @@ use paceline_kernel::order::Sort as _;
 use paceline_kernel::rng::{Purpose, Rng};
 
 use super::bench::{Bench, Measured, Ran};
-use super::{Counts, Plan, Standing, Trial, refused};
+use super::plan::{candidates, refused};
+use super::{Counts, Plan, Standing, Trial};
 use crate::cma::Cma;
 use crate::stats::mean;
 use crate::sweep::SweepError;
@@ -29,11 +30,6 @@ pub(super) struct Searched {
     pub(super) counts: Counts,
     /// Runs of the scenario as written.
     pub(super) written: Vec<Ran>,
-}
-
-/// Returns the number of candidates per generation: Hansen's default, and no fewer than 6, so that three survive.
-pub(super) fn candidates(parameters: usize) -> usize {
-    (4 + libm::floor(3.0 * libm::log(parameters as f64)) as usize).max(6)
 }
 
 /// Searches until the budget is used up or the candidates do not differ any more; `None` if the observer stopped it.

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use paceline_fabric::Progress;
-use paceline_scenario::Resolved;
+use paceline_scenario::{Overrides, Resolved};
 
 use super::*;
-use crate::run::Cut;
+use crate::run::{Control, Cut};
 use crate::sweep::Row;
 
 /// A flow of 4 MB at a fixed rate, over a link of 10 Gbit/s.

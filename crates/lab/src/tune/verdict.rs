@@ -1,54 +1,13 @@
 //! Check of the best candidate on other seeds, and of the parameters that do not matter.
 
 use paceline_kernel::order::Sort as _;
-use serde::{Deserialize, Serialize};
 
 use super::bench::{Bench, Measured, Ran, is_fixed};
 use super::search::{Judge, Searched, floored, mean_of};
-use super::{Found, HeldOut, ParameterResult, Plan, ProfilePoint, Standing, Trial};
+use super::{Found, HeldOut, ParameterResult, Plan, ProfilePoint, Standing, Trial, Verdict};
 use crate::stats::{CONFIDENCE, Interval, paired};
 use crate::sweep::SweepError;
 use crate::text::number;
-
-/// Conclusion from the held-out seeds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// The interval of the ratio lies on the better side of 1.
-    Better,
-    /// The interval of the ratio contains 1.
-    NoDifference,
-    /// The interval of the ratio lies on the worse side of 1.
-    Worse,
-}
-
-impl Verdict {
-    /// Returns the conclusion from a ratio. Without an interval all seeds agree exactly: if the seed changes nothing
-    /// (`fixed`), the one run decides.
-    fn of(ratio: Option<Interval>, maximise: bool, fixed: bool) -> Self {
-        let Some(ratio) = ratio else {
-            return Self::NoDifference;
-        };
-        let clear = match ratio.ends() {
-            Some(_) => ratio.excludes(1.0),
-            None => fixed && ratio.mean != 1.0,
-        };
-        match (clear, (ratio.mean > 1.0) == maximise) {
-            (false, _) => Self::NoDifference,
-            (true, true) => Self::Better,
-            (true, false) => Self::Worse,
-        }
-    }
-
-    /// Returns the conclusion in words.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Better => "better",
-            Self::NoDifference => "no difference shown",
-            Self::Worse => "worse",
-        }
-    }
-}
 
 /// Returns the ratio of two lists of runs in a measure, by seed.
 fn ratio(written: &[Ran], other: &[Ran], measure: usize, confidence: f64) -> Option<Interval> {
@@ -84,7 +43,9 @@ pub(super) fn judge(plan: &Plan, bench: &Bench<'_>, searched: Searched) -> Resul
         (Some(Measured::Done(written)), Some(Measured::Done(best))) => (written, best),
         (Some(Measured::Refused(why) | Measured::Failed(why)), _)
         | (_, Some(Measured::Refused(why) | Measured::Failed(why))) => {
-            return Err(super::refused(format!("a run with a held-out seed fails: {why}")));
+            return Err(super::plan::refused(format!(
+                "a run with a held-out seed fails: {why}"
+            )));
         }
         _ => unreachable!("two candidates have two results"),
     };
