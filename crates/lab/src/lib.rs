@@ -14,6 +14,7 @@
 //! A run is a pure function of its input. Of all that is written, only the fields of
 //! [`results::Machine`] differ between two runs of the same input.
 
+pub mod cma;
 pub mod compare;
 pub mod diff;
 pub mod files;
@@ -30,6 +31,7 @@ pub mod stats;
 pub mod sweep;
 pub mod table;
 pub mod text;
+pub mod tune;
 pub mod why;
 
 pub use identity::{release, version, with_added};

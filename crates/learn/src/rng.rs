@@ -2,11 +2,7 @@
 
 use paceline_kernel::rng::{Purpose, Rng};
 
-/// Returns a nearly normal number: the sum of twelve uniform ones minus six. Only basic arithmetic is used,
-/// so it is the same on all machines.
-pub(crate) fn normal(rng: &mut Rng) -> f64 {
-    (0..12).map(|_| rng.next_f64()).sum::<f64>() - 6.0
-}
+pub(crate) use paceline_lab::cma::normal;
 
 /// Separate random streams of a predictor's training.
 #[derive(Clone, Copy, Debug)]

@@ -81,7 +81,7 @@ Paceline.files = (() => {
         }
       }
       if (chart.kind === "dots" && !line.guide) {
-        line.x.forEach((v, k) => parts.push(`<circle cx="${x(v)}" cy="${y(line.y[k])}" r="1.5" fill="${color}"/>`));
+        line.x.forEach((v, k) => parts.push(`<circle cx="${x(v)}" cy="${y(line.y[k])}" r="${line.x.length === 1 ? 4.5 : 1.5}" fill="${color}"/>`));
         continue;
       }
       parts.push(`<path d="${path(view, i, x, y)}" fill="none" stroke="${color}" stroke-width="${line.guide ? 1 : 1.75}" stroke-dasharray="${dashes[line.dash % 4].join(" ")}"/>`);

@@ -216,7 +216,9 @@
       ...(view.tracks ? { fill: css(`--c${line.color}`) + "48" } : {}),
       paths: view.tracks ? drawn(i) : dots(line) ? () => null : paths,
       points: dots(line)
-        ? { show: true, size: 3, fill: css(`--c${line.color}`) + "80", width: 0 }
+        ? line.x.length === 1
+          ? { show: true, size: 9, fill: css(`--c${line.color}`), width: 0 }
+          : { show: true, size: 3, fill: css(`--c${line.color}`) + "80", width: 0 }
         : { show: chart.kind === "points" && !line.guide, size: 5, fill: css(`--c${line.color}`), width: 0 },
     }));
   };

@@ -23,6 +23,7 @@ mod tabular;
 mod template;
 mod topology;
 mod track;
+mod tune;
 mod write;
 
 pub use charts::{Axis, Chart, ChartKind, Line, Width};
@@ -33,6 +34,7 @@ pub use sweep::{places, render_sweep};
 pub use tabular::{Number, NumberColumn, RowNumbers, Tabular};
 pub use template::{RenderError, fill};
 pub use track::{Packed, Track};
+pub use tune::render_tune;
 pub use write::{
     Written, repeat_names, scheme_folder, together, write_compared, write_comparison, write_repeats,
     write_run, write_run_into, write_sweep_page,

@@ -25,6 +25,7 @@ mod sweep;
 mod table;
 #[cfg(feature = "training")]
 mod train;
+mod tune;
 mod view;
 mod why;
 
@@ -39,8 +40,7 @@ Examples:
   paceline demo                                      an incast under four schemes, in seconds
   paceline run incast-20 --scheme dcqcn              a built-in scenario
   paceline run my.toml --set cc.hpcc.eta=0.9         your own scenario, with one parameter changed
-  paceline compare mix/config.txt --schemes hpcc,dcqcn
-                                                     your ns-3 experiment under two schemes
+  paceline run mix/config.txt --scheme dcqcn         your ns-3 experiment, under another scheme
   paceline list scenarios                            scenarios to start from";
 
 /// Exact, deterministic simulation of congestion management in lossless data-centre networks.
@@ -67,6 +67,8 @@ enum Command {
     Check(check::CheckArgs),
     /// Run a grid of parameter values, with several seeds each
     Sweep(sweep::SweepArgs),
+    /// Search for the best values of parameters
+    Tune(tune::TuneArgs),
     /// Merge the shards of a sweep
     Merge(merge::MergeArgs),
     /// List built-in schemes, scenarios, topologies, workloads and models
@@ -117,6 +119,7 @@ impl Command {
             Self::Demo(_) => Some("demo"),
             Self::Compare(_) => Some("compare"),
             Self::Sweep(args) if !args.is_shard() => Some("sweep"),
+            Self::Tune(_) => Some("tune"),
             Self::Reproduce(_) => Some("reproduce"),
             #[cfg(feature = "training")]
             Self::Train(_) => Some("train"),
@@ -220,6 +223,7 @@ pub(crate) fn dispatch() -> Ended {
         Command::Check(args) => check::check(&args),
         Command::Convert(args) => convert::convert(&args),
         Command::Sweep(args) => sweep::sweep(&args),
+        Command::Tune(args) => tune::tune(&args),
         Command::Merge(args) => merge::merge(&args),
         Command::List(args) => list::list(&args),
         Command::Explain(args) => explain::explain(&args),

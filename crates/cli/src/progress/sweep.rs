@@ -29,6 +29,8 @@ struct State {
     hops: u64,
     running: SortedMap<usize, OneRun>,
     last_line: Instant,
+    /// Note on the course of a search; empty for a sweep.
+    note: String,
     /// Messages about partitioning that were printed already: each is printed once, for all runs that it applies to.
     said: SortedSet<String>,
 }
@@ -48,6 +50,7 @@ impl SweepMeter {
                 hops: 0,
                 running: SortedMap::new(),
                 last_line: started,
+                note: String::new(),
                 said: SortedSet::new(),
             }),
         }
@@ -129,6 +132,26 @@ impl Watch for SweepMeter {
     }
 }
 
+impl paceline_lab::tune::Watch for SweepMeter {
+    fn start(&self, runs: usize, resumes: bool) {
+        self.change(|state| (state.total, state.done) = (runs, 0));
+        let resumes = if resumes {
+            "; finished runs in the folder are reused"
+        } else {
+            ""
+        };
+        self.show
+            .line(&format!("search in {}: at most {runs} runs{resumes}", self.name));
+    }
+
+    fn trials(&self, made: usize, of: usize, best: Option<f64>) {
+        self.change(|state| {
+            let best = best.map_or_else(String::new, |best| format!(", best {best:.3} of as written"));
+            state.note = format!("  {made}/{of} candidates{best}");
+        });
+    }
+}
+
 impl Drop for SweepMeter {
     fn drop(&mut self) {
         if let Show::Bar(bar) = &self.show {
@@ -149,6 +172,7 @@ fn describe(state: &State, elapsed: Duration) -> (f64, String) {
         text.push_str(&format!(", {} failed", state.failed));
     }
     text.push_str(&format!("  {rate:.1} M packet-hops/s"));
+    text.push_str(&state.note);
     // An estimate from the first runs would jump about.
     if fraction > 0.001 && fraction < 1.0 {
         let left = elapsed.as_secs_f64() * (1.0 - fraction) / fraction;
@@ -184,6 +208,7 @@ mod tests {
             hops: 9_000_000,
             running: SortedMap::from([(2, half)]),
             last_line: Instant::now(),
+            note: String::new(),
             said: SortedSet::new(),
         };
         let (fraction, text) = describe(&state, Duration::from_secs(5));

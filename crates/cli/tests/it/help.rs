@@ -26,6 +26,7 @@ fn help_of_commands() {
         "run",
         "compare",
         "sweep",
+        "tune",
         "merge",
         "list",
         "explain",

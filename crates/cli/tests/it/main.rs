@@ -57,6 +57,7 @@ mod traces;
 mod training;
 #[cfg(feature = "training")]
 mod training_rounds;
+mod tunes;
 mod variants;
 mod view;
 mod warnings;

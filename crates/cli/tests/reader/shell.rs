@@ -84,6 +84,10 @@ const SHORTER: &[(&str, Shorter)] = &[
     ("train swift", Shorter::With("--quick --rounds 1")),
     ("distill ", Shorter::With("--quick --rounds 1")),
     ("train ", Shorter::With("--pairs 300 --rounds 7")),
+    (
+        "paceline tune",
+        Shorter::With("--trials 9 --repeats 2 --held-out 2"),
+    ),
     ("bench", Shorter::With("--quick --only incast-20")),
     // There is no cluster.
     (" | sbatch", Shorter::As("")),

@@ -12,13 +12,14 @@ use super::{Format, Writing};
 use crate::results::FlowRows;
 
 /// Files that identify the folder of an earlier run; no other folder is ever replaced.
-pub(super) const OURS: [&str; 6] = [
+pub(super) const OURS: [&str; 7] = [
     "summary.json",
     "comparison.json",
     "sweep.json",
     "reproductions.json",
     "unfinished/plan.json",
     "training.json",
+    "tune.json",
 ];
 
 /// File that lists the files that were not written.

@@ -10,7 +10,7 @@ const DIGITS: usize = 20;
 ///
 /// The scenario's own seed is left out, so the runs of a point differ only in theirs. The order of keys in the file
 /// does not matter, since the resolved text has a fixed order.
-pub(super) fn run_ids(input: &Resolved, seeds: &[u64], version: &str) -> Vec<String> {
+pub(crate) fn run_ids(input: &Resolved, seeds: &[u64], version: &str) -> Vec<String> {
     let mut common = Sha256::new();
     let mut add = |text: &[u8]| {
         // Lengths are hashed too, so that text cannot move between two parts unnoticed.

@@ -40,6 +40,8 @@ pub enum Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Keep {
+    /// Only the row, with the summary in it; there is no folder.
+    Row,
     /// The files `summary.json`, `scenario.toml`, `flows.csv`.
     Summary,
     /// All files that `paceline run` writes.

@@ -132,7 +132,7 @@ impl Job<'_> {
     ) -> Result<Option<Row>, SweepError> {
         let (seed, point) = (self.plan.seeds[repeat], &self.plan.points[point]);
         let first = &point.runs[0];
-        if repeat == 0 || self.keep != Keep::Summary || !store.has(first, Keep::Summary) {
+        if repeat == 0 || self.keep == Keep::All || !store.has(first, self.keep) {
             return Ok(None);
         }
         let Some(row) = store.row(first).filter(|row| row.draws_nothing) else {
@@ -150,7 +150,7 @@ impl Job<'_> {
             keep: self.keep,
             ..row.with_seed(id, seed)
         };
-        if let Some(summary) = &row.summary {
+        if let (Some(summary), Keep::Summary) = (&row.summary, self.keep) {
             let folder = Folder::create(&store.run_folder(id), true)?.lasting_later();
             write_summary_like(&folder, &b, summary, &store.run_folder(first))?;
             folder.commit()?;
@@ -160,7 +160,7 @@ impl Job<'_> {
 
     /// Makes one run, with `beside` runs in parallel, unless the result of the first seed applies, and writes its
     /// results; returns `None` if it was stopped.
-    pub(super) fn one(
+    pub(crate) fn one(
         &self,
         store: &Store,
         id: &str,
@@ -224,7 +224,7 @@ impl Job<'_> {
             return Err(Stopped::Sweep(SweepError::Refused(message)));
         }
         self.plan.input_warnings.settle(&mut input);
-        if self.keep == Keep::Summary {
+        if self.keep != Keep::All {
             record_less(&mut input.run_mut().record);
         }
         // Cores are shared with the runs in parallel, which use them better than the parts of one run.
@@ -254,9 +254,12 @@ impl Job<'_> {
         input: &Resolved,
         finished: &Finished,
     ) -> Result<(), SweepError> {
+        if self.keep == Keep::Row {
+            return Ok(());
+        }
         let folder = Folder::create(&store.run_folder(id), true)?.lasting_later();
         match self.keep {
-            Keep::Summary => write_summary_into(&folder, Path::new(""), input, finished)?,
+            Keep::Row | Keep::Summary => write_summary_into(&folder, Path::new(""), input, finished)?,
             Keep::All => (self.write)(&folder, Path::new(""), input, finished)?,
         }
         Ok(folder.commit()?)

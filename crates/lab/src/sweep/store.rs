@@ -15,7 +15,7 @@ use crate::files::{
 
 /// Folder of a sweep that this process may write.
 #[derive(Debug)]
-pub(super) struct Store {
+pub(crate) struct Store {
     folder: PathBuf,
     /// Locks that are held as long as this value; the system releases them even if the process is killed.
     _locks: Vec<File>,
@@ -83,8 +83,18 @@ impl Store {
     }
 
     /// Opens the folder of a sweep that another process owns, or an empty one, for a worker that adds runs.
-    pub(super) fn of_worker(folder: &Path) -> Result<Self, OutputError> {
+    pub(crate) fn of_worker(folder: &Path) -> Result<Self, OutputError> {
         make(&folder.join("runs"))?;
+        make(&folder.join("rows"))?;
+        Ok(Self {
+            folder: folder.to_path_buf(),
+            _locks: Vec::new(),
+            plan_changed: false,
+        })
+    }
+
+    /// Opens a folder for rows without folders of runs ([`Keep::Row`]).
+    pub(crate) fn of_rows(folder: &Path) -> Result<Self, OutputError> {
         make(&folder.join("rows"))?;
         Ok(Self {
             folder: folder.to_path_buf(),
@@ -104,9 +114,10 @@ impl Store {
     }
 
     /// Returns true if a run need not be repeated: it succeeded, and its folder holds the files that `keep` requires.
-    pub(super) fn has(&self, id: &str, keep: Keep) -> bool {
-        self.row(id)
-            .is_some_and(|row| row.status == Status::Completed && row.keep >= keep && self.is_whole(id))
+    pub(crate) fn has(&self, id: &str, keep: Keep) -> bool {
+        self.row(id).is_some_and(|row| {
+            row.status == Status::Completed && row.keep >= keep && (keep == Keep::Row || self.is_whole(id))
+        })
     }
 
     /// Returns true if a run's folder exists and its files are not empty; a loss of power may leave empty files.
@@ -117,13 +128,13 @@ impl Store {
     }
 
     /// Flushes the runs' files to disk.
-    pub(super) fn sync(&self) {
+    pub(crate) fn sync(&self) {
         // An error is harmless unless the machine loses power within seconds.
         let _ = sync(&self.folder);
     }
 
     /// Reads the row of a run, if it exists. (A damaged row counts as missing.)
-    pub(super) fn row(&self, id: &str) -> Option<Row> {
+    pub(crate) fn row(&self, id: &str) -> Option<Row> {
         read_row(&self.folder, id).ok().flatten()
     }
 
@@ -312,7 +323,7 @@ fn remove(path: &Path) -> Result<(), OutputError> {
     }
 }
 
-pub(super) fn read_dir(folder: &Path) -> Result<Vec<fs::DirEntry>, OutputError> {
+pub(crate) fn read_dir(folder: &Path) -> Result<Vec<fs::DirEntry>, OutputError> {
     let entries = fs::read_dir(folder).map_err(io_error("read", folder))?;
     let entries: Result<Vec<_>, _> = entries.collect();
     entries.map_err(io_error("read", folder))

@@ -7,14 +7,13 @@
 //! 2. A run's cost (`cost.rs`) covers the complete run. It is divided by the cost of a reference in the same
 //!    network: an oracle, or rules that send messages at line rate. A candidate's cost is the root mean
 //!    square of these ratios: with means of roots or logarithms the search sacrificed the networks with the
-//!    most flows. CMA-ES (`cma.rs`) moves to the better half.
+//!    most flows. CMA-ES ([`paceline_lab::cma`]) moves to the better half.
 //! 3. Every few generations the mean of the search is tested in networks with separate seeds, and the best
 //!    mean is kept.
 //!
 //! The same options give bit-identical values on any number of threads, including after a restart from a
 //! checkpoint.
 
-mod cma;
 mod cost;
 mod files;
 mod network;
@@ -27,6 +26,7 @@ use paceline_congestion::learned::card::{Card, Data, DataSource, Metrics, RoundM
 use paceline_congestion::registry::SchemeConfig;
 use paceline_congestion::{bolt, hpcc};
 use paceline_kernel::rng::{Purpose, Rng};
+use paceline_lab::cma::Cma;
 use paceline_lab::run::{Control, side_by_side};
 use paceline_scenario::Resolved;
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,6 @@ use crate::Error;
 use crate::checkpoint::{Checkpoints, expect_length};
 use crate::course::{SELECTION, TRAINING};
 use crate::write::ModelFiles;
-use cma::Cma;
 
 /// Settings of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

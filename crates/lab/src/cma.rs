@@ -8,14 +8,19 @@
 //! N. Hansen, "The CMA Evolution Strategy: A Tutorial", arXiv 1604.00772: equations and constants of its
 //! appendix A.
 
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::rng::Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::rng::normal;
+/// Returns a nearly normal number: the sum of twelve uniform ones minus six. Only basic arithmetic is used,
+/// so it is the same on all machines.
+pub fn normal(rng: &mut Rng) -> f64 {
+    (0..12).map(|_| rng.next_f64()).sum::<f64>() - 6.0
+}
 
-/// State of a search.
+/// State of a search, which can be saved and restored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Cma {
+pub struct Cma {
     mean: Vec<f64>,
     sigma: f64,
     /// Covariance in row-major order, its eigenvectors as columns, and the square roots of its eigenvalues.
@@ -68,7 +73,7 @@ impl Constants {
 
 impl Cma {
     /// Returns true if the state is consistent with this number of dimensions.
-    pub(crate) fn fits(&self, dimensions: usize) -> bool {
+    pub fn fits(&self, dimensions: usize) -> bool {
         let vectors = [&self.mean, &self.lengths, &self.path_sigma, &self.path_covariance];
         let matrices = [&self.covariance, &self.vectors];
         vectors.iter().all(|vector| vector.len() == dimensions)
@@ -78,7 +83,7 @@ impl Cma {
     }
 
     /// Returns an isotropic search around `mean`.
-    pub(crate) fn new(mean: Vec<f64>, sigma: f64) -> Self {
+    pub fn new(mean: Vec<f64>, sigma: f64) -> Self {
         let n = mean.len();
         let unit: Vec<f64> = (0..n * n).map(|k| f64::from(u8::from(k / n == k % n))).collect();
         Self {
@@ -94,17 +99,17 @@ impl Cma {
     }
 
     /// Returns the mean of the distribution.
-    pub(crate) fn mean(&self) -> &[f64] {
+    pub fn mean(&self) -> &[f64] {
         &self.mean
     }
 
     /// Returns the step size σ.
-    pub(crate) fn sigma(&self) -> f64 {
+    pub fn sigma(&self) -> f64 {
         self.sigma
     }
 
     /// Draws `count` candidates from the distribution.
-    pub(crate) fn draw(&self, count: usize, rng: &mut Rng) -> Vec<Vec<f64>> {
+    pub fn draw(&self, count: usize, rng: &mut Rng) -> Vec<Vec<f64>> {
         let n = self.mean.len();
         let one = |_| {
             let scaled: Vec<f64> = self.lengths.iter().map(|length| length * normal(rng)).collect();
@@ -118,11 +123,11 @@ impl Cma {
     }
 
     /// Updates the distribution with the costs of its candidates.
-    pub(crate) fn learn(&mut self, candidates: &[Vec<f64>], costs: &[f64]) {
+    pub fn learn(&mut self, candidates: &[Vec<f64>], costs: &[f64]) {
         let n = self.mean.len();
         let constants = Constants::new(n as f64, candidates.len());
         let mut order: Vec<usize> = (0..candidates.len()).collect();
-        order.sort_by(|&a, &b| costs[a].total_cmp(&costs[b]));
+        order.order_by(|&a, &b| costs[a].total_cmp(&costs[b]));
         let steps: Vec<Vec<f64>> = order[..constants.weights.len()]
             .iter()
             .map(|&index| {
