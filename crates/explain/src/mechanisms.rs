@@ -92,6 +92,18 @@ const MECHANISMS: &[Mechanism] = &[
         ],
     },
     Mechanism {
+        name: "isolation",
+        also: &["congestion-isolation", "802.1qcz", "cim", "ici"],
+        about: "Congestion isolation (IEEE 802.1Qcz). Flows that arrive for a port with a long queue move to a queue of their \
+                own, and others need not wait behind them. An isolated packet waits for those of its flow that came before, so \
+                none is overtaken. A switch whose isolated queue grows tells the switch before of the flow (CIM), which \
+                isolates it too. Isolated packets have a priority of their own on the wire, so pauses stop them alone. With \
+                marks = \"isolated\" only they are marked (ICI). The standard's thresholds and times are not public: those here \
+                are ours. Table `isolated` has each isolated flow with its port and times.",
+        example: "paceline run tcd-victims --scheme dcqcn --set network.isolation.detect=40KB",
+        keys: &[("network.isolation", &[])],
+    },
+    Mechanism {
         name: "ecn",
         also: &["red", "marking"],
         about: "Explicit congestion notification. A switch marks data packets when they leave. The marking \

@@ -151,6 +151,7 @@ impl Bench<'_> {
             input_warnings: InputWarnings::of([&input]),
             seconds: Vec::new(),
             memory: 0,
+            stored: Default::default(),
         };
         Ok((study, plan))
     }

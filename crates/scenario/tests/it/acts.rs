@@ -15,6 +15,7 @@ const KINDS: &[(&str, &str)] = &[
     ("pfc", include_str!("acts/pfc.toml")),
     ("lossy", include_str!("acts/lossy.toml")),
     ("credits", include_str!("acts/credits.toml")),
+    ("isolation", include_str!("acts/isolation.toml")),
     ("cbfc", include_str!("acts/cbfc.toml")),
     ("job", include_str!("acts/job.toml")),
     ("trace", include_str!("acts/trace.toml")),
