@@ -1,4 +1,4 @@
-//! Orders of switches in congestion notifications, which a NIC carries out whatever the flow's scheme does.
+//! Orders of switches in congestion notifications, which a NIC carries out under any scheme.
 
 use paceline_congestion::Mark;
 use paceline_kernel::Span;

@@ -10,7 +10,7 @@ use crate::core::random::PortStreams;
 use crate::ids::SwitchId;
 use crate::switch::Switches;
 use crate::switch::assist::Assists;
-use crate::switch::isolation::Isolated;
+use crate::switch::isolated_flows::Isolated;
 use crate::switch::notice_table::Notices;
 use crate::switch::pint::PintPorts;
 use crate::switch::shared_buffer::{BufferRules, SwitchBuffer};

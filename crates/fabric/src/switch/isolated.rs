@@ -1,4 +1,4 @@
-//! Record of isolated flows.
+//! Record of flows that were isolated.
 
 use paceline_run::outcome::PortRef;
 use paceline_run::recorded;

@@ -13,136 +13,17 @@ use std::collections::BTreeMap;
 
 use paceline_kernel::ids::Id;
 use paceline_run::outcome::{PacketKind, TraceKind};
-use paceline_run::spec::Isolation;
 
 use crate::core::Core;
 use crate::core::cx::Cx;
 use crate::core::packet::Packet;
 use crate::core::port::debit;
-use crate::ids::{FlowId, PacketId, PortId, SwitchId};
+use crate::ids::{FlowId, PacketId, PortId};
 use crate::switch::Switches;
 use crate::switch::isolated::IsolatedFlow;
+use crate::switch::isolated_flows::Isolated;
 use crate::world::World;
-use crate::world::classes::{Classes, LINK_CONTROL, STRICT};
-
-/// An isolated flow at an egress port.
-#[derive(Clone, Debug)]
-struct Entry {
-    /// Packets that are still in the watched queue, from before the flow was isolated.
-    older: u32,
-    /// Packets in the isolated queue, and those that have waited there.
-    held: u32,
-    packets: u64,
-    since: u64,
-    /// Time at which the last packet left the queue, or at which the flow was isolated, in ps.
-    last: u64,
-    /// Earliest time of the next message to the switch before, in ps.
-    next_message: u64,
-    /// True if the switch behind asked for it.
-    was_told: bool,
-}
-
-/// Isolated flows of all switches.
-#[derive(Clone, Debug)]
-pub(super) struct Isolated {
-    spec: Isolation,
-    /// Classes of watched and of isolated packets.
-    watched: u8,
-    isolated: u8,
-    flows: BTreeMap<(PortId, FlowId), Entry>,
-    /// Number of entries of each switch, by its number.
-    counts: Vec<u32>,
-    /// Records of flows that were released.
-    pub(super) released: Vec<IsolatedFlow>,
-}
-
-impl Isolated {
-    pub(super) fn new(spec: &Isolation, classes: &Classes, switches: usize) -> Self {
-        Self {
-            watched: classes.dense(spec.from),
-            isolated: classes.dense(spec.to),
-            spec: spec.clone(),
-            flows: BTreeMap::new(),
-            counts: vec![0; switches],
-            released: Vec::new(),
-        }
-    }
-
-    /// Adds a flow at a port, if its switch has room for one more. Returns true if it is there now.
-    fn add(&mut self, core: &Core, port: PortId, flow: FlowId, was_told: bool) -> bool {
-        if self.flows.contains_key(&(port, flow)) {
-            return true;
-        }
-        let switch = core.ports[port].switch();
-        if self.counts[switch.index()] >= self.spec.flows {
-            self.release_quiet(core, switch);
-        }
-        let count = &mut self.counts[switch.index()];
-        if *count >= self.spec.flows {
-            return false;
-        }
-        *count += 1;
-        let queue = core.packets.linked(core.queues[(port, self.watched)].head);
-        let entry = Entry {
-            older: queue.filter(|id| core.packets.get(*id).flow == flow).count() as u32,
-            held: 0,
-            packets: 0,
-            since: core.now(),
-            last: core.now(),
-            next_message: 0,
-            was_told,
-        };
-        self.flows.insert((port, flow), entry);
-        true
-    }
-
-    fn remove(&mut self, core: &Core, port: PortId, flow: FlowId) {
-        let Some(entry) = self.flows.remove(&(port, flow)) else {
-            return;
-        };
-        self.counts[core.ports[port].switch().index()] -= 1;
-        self.released.push(IsolatedFlow {
-            port: core.port_ref(port),
-            flow_id: flow.0,
-            at_ps: entry.since,
-            until_ps: Some(core.now()),
-            asked_by_neighbour: entry.was_told,
-            packets: entry.packets,
-        });
-    }
-
-    /// Returns true if a flow has been quiet for long enough.
-    fn is_quiet(&self, core: &Core, entry: &Entry) -> bool {
-        entry.held == 0 && core.now() >= entry.last + self.spec.hold.as_ps()
-    }
-
-    /// Releases the quiet flows of a switch whose table is full: those that end send no packet with which that would be
-    /// seen.
-    fn release_quiet(&mut self, core: &Core, switch: SwitchId) {
-        let here = |port: PortId| core.ports[port].switch() == switch;
-        let quiet =
-            (self.flows.iter()).filter(|((port, _), entry)| here(*port) && self.is_quiet(core, entry));
-        let quiet: Vec<(PortId, FlowId)> = quiet.map(|(key, _)| *key).collect();
-        for (port, flow) in quiet {
-            self.remove(core, port, flow);
-        }
-    }
-
-    /// Returns true if a packet of the flow that arrives now waits in the isolated queue; releases a flow whose time is
-    /// over.
-    fn isolates(&mut self, core: &Core, egress: PortId, flow: FlowId) -> bool {
-        let waiting = u64::from(core.queues[(egress, self.watched)].bytes);
-        if let Some(entry) = self.flows.get(&(egress, flow)) {
-            if !self.is_quiet(core, entry) || waiting >= self.spec.release.get() {
-                return true;
-            }
-            self.remove(core, egress, flow);
-        }
-        // A queue that grows because its port is paused is not where the congestion is.
-        let is_paused = core.ports[egress].paused & 1 << self.watched != 0;
-        !is_paused && waiting > self.spec.detect.get() && self.add(core, egress, flow, false)
-    }
-}
+use crate::world::classes::{LINK_CONTROL, STRICT};
 
 impl World {
     /// Returns the class in whose account at the ingress a packet counts: that of the queue that it came from.

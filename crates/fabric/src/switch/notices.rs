@@ -3,7 +3,7 @@
 //! As in draft-xiao-rtgwg-rocev2-fast-cnp, in vendors' switches that answer packets with a mark, and in THEMIS (near-source
 //! notifications). Senders of any scheme take them like the CNPs of receivers.
 //!
-//! A notification may order its flow to send nothing for a while, whatever its scheme, as in
+//! A notification may order its flow to send nothing for a while, under any scheme, as in
 //! draft-tian-ccwg-long-haul-cnp, draft-xz-rtgwg-ppfc-notification and IEEE P802.1Qdw. Their formats and times are not
 //! public: thresholds and times here are ours.
 
@@ -85,7 +85,7 @@ impl Switches {
                 rate.time_to_send(Bytes::new(above))
             }
         };
-        // A flow that is silent for a while need not be told so again meanwhile.
+        // A flow that is silent for a while needs no second order meanwhile.
         let interval = delay.as_ps() + interval.as_ps() + silence.as_ps();
         let notifies = notices.tables[switch].may_notify(key, now, interval, table as usize);
         if !keep_mark {

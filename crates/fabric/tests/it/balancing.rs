@@ -439,7 +439,7 @@ fn hpcc_begins_anew_on_another_path() {
     assert!((many / one - 1.0).abs() < 0.05, "{one} {many}");
 }
 
-/// Flows with a label that keeps to one path do so, whoever spreads the packets of the others.
+/// Flows with a label that keeps to one path do so, if switches or senders spread the packets of others.
 #[test]
 fn a_label_may_keep_to_one_path() {
     let spread = |spec: &mut RunSpec, by_senders: bool| {

@@ -298,7 +298,7 @@ fn lost_frames_cost_credits_until_counts_come() {
     assert_eq!((a.s_cc, a.s_cf, b.r_cc, b.restored), (2400, 2400, 2400, 2400));
 }
 
-/// Where all lanes of a port share a buffer, one that stands still stops the others.
+/// A lane that stands still fills a buffer that all lanes of the port share.
 #[test]
 fn a_shared_buffer_is_full_for_all() {
     let goodput = |scope| {

@@ -106,7 +106,7 @@ fn a_victim_waits_for_nobody() {
     assert!(last(&after).as_ps() as f64 <= 1.01 * last(&before).as_ps() as f64);
 }
 
-/// Where both queues mark, the victim is marked only if it waits in one that is long; a full table changes nothing.
+/// A full table leaves flows in the first queue, and loses nothing.
 #[test]
 fn a_full_table_leaves_flows_to_their_pauses() {
     let mut spec = victim();

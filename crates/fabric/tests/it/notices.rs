@@ -147,7 +147,7 @@ fn a_pause_drains_the_queue_and_costs_no_goodput() {
     assert_eq!(next, heard + 30_000_000);
 }
 
-/// What a port sends in a round trip of its link is the threshold if nothing else is said.
+/// The threshold is what a port sends in a round trip of its link, if nothing else is said.
 #[test]
 fn the_threshold_follows_the_link() {
     let fast = FastCnp {

@@ -15,7 +15,7 @@ use paceline_kernel::{Bytes, Span};
 scheme_choice! {
     /// Fate of a packet.
     pub enum Fate {
-        /// Loses its payload.
+        /// Loses its payload on the way.
         Trimmed = "trimmed",
         /// Lost as a whole.
         Dropped = "dropped",

@@ -31,7 +31,7 @@ pub(super) enum Measured {
     Done(Vec<Ran>),
 }
 
-/// Measures of a run.
+/// Measures of a run that a search looks at.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Ran {
     /// Values of [`Bench::measures`], in their order.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Isolation of flows that congest a port of a switch: they wait in a queue of their own.
 ///
-/// IEEE 802.1Qcz-2023 says what is detected, moved and told; its thresholds and times are not public, so those are ours.
+/// IEEE 802.1Qcz-2023 says what is detected, moved and passed on; its thresholds and times are not public, so those are ours.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Isolation {
@@ -15,7 +15,7 @@ pub struct Isolation {
     pub to: u8,
     /// Bytes in the queue of the watched priority above which the flows that arrive are isolated.
     pub detect: Bytes,
-    /// Bytes in the queue of isolated flows above which the switch before is told of the flow.
+    /// Bytes in the queue of isolated flows above which a message names the flow to the switch before.
     pub tell: Bytes,
     /// Bytes in the queue of the watched priority below which a flow may be released.
     pub release: Bytes,

@@ -26,7 +26,7 @@ tables! {
     struct Isolation only(&[&[is("fidelity", &["exact"]), NO_CREDITS]]) {
         /// bytes in a port's queue above which the flows that arrive for it are isolated; `off`: none are
         detect: Spanned<OrOff<Bytes>> = "off";
-        /// bytes in the isolated queue above which the switch before is told of a flow (CIM)
+        /// bytes in the isolated queue above which a message (CIM) names the flow to the switch before
         tell: Bytes => "as detect", only(ISOLATES);
         /// a flow is released when it has sent nothing for `hold`, and the port's queue is below this
         release: Bytes => "half of detect", only(ISOLATES);

@@ -32,7 +32,7 @@ tables! {
         trigger: Spanned<NoticeKind> = "off";
         /// bytes in the queue of a port; `auto` is what the port sends in a round trip of its link
         threshold: Spanned<OrAuto<Bytes>> = "auto", only(&[&[is(".trigger", &["above"])]]);
-        /// order to the flow to send nothing for a while, whatever its scheme: a time, `auto` (what the port needs to send
+        /// order to the flow to send nothing for a while, under any scheme: a time, `auto` (what the port needs to send
         /// the excess of its queue over the threshold) or `off`
         pause: Spanned<AutoTime> = "off", only(NOTIFIES);
         /// show notifications to the flow's scheme, which takes them as CNPs; without it they only pause (flow pause, source

@@ -168,6 +168,8 @@ fn may_be(path: &str, value: &str) -> bool {
     let whole = !value.contains(['e', 'n', 'i', '-', '"']);
     // A threshold may be above the free buffer.
     let above = path == "network.pfc.dynamic.shift" && value == "-1";
+    // Packets may count for less than their size.
+    let above = above || path == "network.credit.packet-overhead" && value == "-1";
     above || matches!(path, "seed" | "shuffle-ties") && whole
 }
 

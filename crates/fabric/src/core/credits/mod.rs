@@ -15,6 +15,7 @@ mod arbiter;
 mod cbfc;
 mod counts;
 mod notify;
+mod updates;
 mod verify;
 mod wire;
 
@@ -23,9 +24,9 @@ use paceline_kernel::queue::{EventQueue, LaneId};
 
 use crate::core::Core;
 use crate::core::credits::arbiter::{Arbiter, Tables};
-use crate::core::credits::cbfc::Updates;
-pub(crate) use crate::core::credits::cbfc::{COUNTS, FREED};
 pub use crate::core::credits::counts::CbfcLane;
+use crate::core::credits::updates::Updates;
+pub(crate) use crate::core::credits::updates::{COUNTS, FREED};
 use crate::core::event::Event;
 use crate::core::port::{LinkState, Ports};
 use crate::ids::{PacketId, PortId, ProfileId};

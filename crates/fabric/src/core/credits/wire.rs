@@ -3,7 +3,7 @@
 use paceline_kernel::queue::Entry;
 
 use crate::core::Core;
-use crate::core::credits::cbfc::COUNTS;
+use crate::core::credits::updates::COUNTS;
 use crate::core::event::Event;
 use crate::core::packet::Packet;
 use crate::ids::{PacketId, PortId};
