@@ -38,9 +38,9 @@ pub use run::windows::WindowCounts;
 /// Recorders of events at ports.
 pub mod probes {
     pub use crate::core::credits::CbfcLane;
+    pub use crate::core::isolated::IsolatedFlow;
     pub use crate::core::lost::Lost;
     pub use crate::core::retry::LlrPort;
-    pub use crate::switch::IsolatedFlow;
     pub use crate::watch::TABLES;
     pub use crate::watch::drops::LostPacket;
 }

@@ -7,6 +7,7 @@ pub(crate) mod digest;
 pub(crate) mod event;
 pub(crate) mod flow_table;
 pub(crate) mod flows;
+pub(crate) mod isolated;
 pub(crate) mod link;
 pub(crate) mod lost;
 pub(crate) mod noise;

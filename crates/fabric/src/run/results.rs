@@ -3,12 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::core::digest::Digest;
+use crate::core::isolated::IsolatedFlow;
 use crate::core::link::Sent;
 use crate::core::retry::LlrPort;
 use crate::host::Arrivals;
 use crate::ids::PortId;
 use crate::run::simulation::Simulation;
-use crate::switch::{IsolatedFlow, SwitchResults};
+use crate::switch::SwitchResults;
 use crate::traffic::TrafficResults;
 use crate::watch::account::Accounts;
 use crate::watch::record::Recorder;

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use paceline_kernel::ids::Id;
-use paceline_run::spec::Isolation;
+use paceline_run::spec::{Isolation, RunSpec};
 
 use crate::core::Core;
+use crate::core::isolated::IsolatedFlow;
 use crate::ids::{FlowId, PortId, SwitchId};
-use crate::switch::isolated::IsolatedFlow;
 use crate::world::classes::Classes;
 
 /// An isolated flow at an egress port.
@@ -35,6 +35,8 @@ pub(super) struct Isolated {
     pub(super) watched: u8,
     pub(super) isolated: u8,
     pub(super) flows: BTreeMap<(PortId, FlowId), Entry>,
+    /// First flow of the connection of each flow that has one: their packets have one order.
+    names: BTreeMap<FlowId, FlowId>,
     /// Number of entries of each switch, by its number.
     pub(super) counts: Vec<u32>,
     /// Records of flows that were released.
@@ -42,8 +44,16 @@ pub(super) struct Isolated {
 }
 
 impl Isolated {
-    pub(super) fn new(spec: &Isolation, classes: &Classes, switches: usize) -> Self {
+    pub(super) fn new(run: &RunSpec, spec: &Isolation, classes: &Classes, switches: usize) -> Self {
+        let (mut first, mut names) = (BTreeMap::new(), BTreeMap::new());
+        for (flow, described) in run.flows.iter().enumerate() {
+            if let Some(connection) = described.connection {
+                let flow = FlowId::new(flow);
+                names.insert(flow, *first.entry(connection).or_insert(flow));
+            }
+        }
         Self {
+            names,
             watched: classes.dense(spec.from),
             isolated: classes.dense(spec.to),
             spec: spec.clone(),
@@ -51,6 +61,11 @@ impl Isolated {
             counts: vec![0; switches],
             released: Vec::new(),
         }
+    }
+
+    /// Returns the flow under which packets of a flow are known: itself, or the first of its connection.
+    pub(super) fn name(&self, flow: FlowId) -> FlowId {
+        self.names.get(&flow).copied().unwrap_or(flow)
     }
 
     /// Adds a flow at a port, if its switch has room for one more. Returns true if it is there now.
@@ -69,7 +84,7 @@ impl Isolated {
         *count += 1;
         let queue = core.packets.linked(core.queues[(port, self.watched)].head);
         let entry = Entry {
-            older: queue.filter(|id| core.packets.get(*id).flow == flow).count() as u32,
+            older: (queue.filter(|id| self.name(core.packets.get(*id).flow) == flow)).count() as u32,
             held: 0,
             packets: 0,
             since: core.now(),

@@ -16,11 +16,11 @@ use paceline_run::outcome::{PacketKind, TraceKind};
 
 use crate::core::Core;
 use crate::core::cx::Cx;
+use crate::core::isolated::IsolatedFlow;
 use crate::core::packet::Packet;
 use crate::core::port::debit;
 use crate::ids::{FlowId, PacketId, PortId};
 use crate::switch::Switches;
-use crate::switch::isolated::IsolatedFlow;
 use crate::switch::isolated_flows::Isolated;
 use crate::world::World;
 use crate::world::classes::{LINK_CONTROL, STRICT};
@@ -55,7 +55,8 @@ impl Switches {
         let is_watched = packet.kind == PacketKind::Data
             && (packet.class == isolation.watched || packet.class == isolation.isolated);
         if is_watched {
-            let is_isolated = isolation.isolates(cx.core, egress, packet.flow);
+            let flow = isolation.name(packet.flow);
+            let is_isolated = isolation.isolates(cx.core, egress, flow);
             let class = if is_isolated {
                 isolation.isolated
             } else {
@@ -88,8 +89,9 @@ impl Switches {
             return;
         };
         let packet = cx.core.packets.get(id);
+        let flow = isolation.name(packet.flow);
         if packet.class == isolation.isolated
-            && let Some(entry) = isolation.flows.get_mut(&(egress, packet.flow))
+            && let Some(entry) = isolation.flows.get_mut(&(egress, flow))
         {
             entry.held += 1;
             entry.packets += 1;
@@ -102,7 +104,8 @@ impl Switches {
             return;
         };
         let [watched, isolated] = [isolation.watched, isolation.isolated];
-        let Some(entry) = isolation.flows.get_mut(&(egress, packet.flow)) else {
+        let flow = isolation.name(packet.flow);
+        let Some(entry) = isolation.flows.get_mut(&(egress, flow)) else {
             return;
         };
         if packet.class == isolated {
@@ -124,7 +127,9 @@ impl Switches {
         if core.ports[port].is_host || head == PacketId::NONE {
             return false;
         }
-        let entry = isolation.flows.get(&(port, core.packets.get(head).flow));
+        let entry = isolation
+            .flows
+            .get(&(port, isolation.name(core.packets.get(head).flow)));
         entry.is_some_and(|entry| entry.older > 0)
     }
 
@@ -153,7 +158,8 @@ impl Switches {
             return;
         }
         let now = cx.core.now();
-        let Some(entry) = isolation.flows.get_mut(&(egress, packet.flow)) else {
+        let flow = isolation.name(packet.flow);
+        let Some(entry) = isolation.flows.get_mut(&(egress, flow)) else {
             return;
         };
         if now < entry.next_message {
@@ -162,7 +168,7 @@ impl Switches {
         entry.next_message = now + isolation.spec.interval.as_ps();
         let message = Packet {
             kind: PacketKind::Isolate,
-            flow: packet.flow,
+            flow,
             sent_at: now,
             wire: cx.world.packet.pfc_frame.get() as u16,
             epoch: cx.world.epoch,
@@ -261,7 +267,9 @@ impl Switches {
             let mut counted: BTreeMap<FlowId, [u32; 2]> = BTreeMap::new();
             for (index, class) in [isolation.watched, isolation.isolated].into_iter().enumerate() {
                 for id in core.packets.linked(core.queues[(port, class)].head) {
-                    counted.entry(core.packets.get(id).flow).or_default()[index] += 1;
+                    counted
+                        .entry(isolation.name(core.packets.get(id).flow))
+                        .or_default()[index] += 1;
                 }
             }
             let entries = isolation

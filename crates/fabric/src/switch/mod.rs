@@ -5,7 +5,6 @@ mod audit;
 mod build;
 mod changed;
 mod drops;
-mod isolated;
 mod isolated_flows;
 mod isolation;
 mod notice_table;
@@ -39,7 +38,6 @@ use paceline_kernel::ids::List;
 use paceline_run::outcome::{PortRef, TiedArrivals};
 
 pub(crate) use assist::check;
-pub use isolated::IsolatedFlow;
 pub(crate) use notice_table::NOTICE;
 pub(crate) use shared_buffer::doublings_begun;
 pub(crate) use spread::Stage;

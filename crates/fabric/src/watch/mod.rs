@@ -10,9 +10,9 @@ pub(crate) mod record;
 mod view;
 
 use crate::core::credits::CbfcLane;
+use crate::core::isolated::IsolatedFlow;
 use crate::core::port::Ports;
 use crate::core::retry::LlrPort;
-use crate::switch::IsolatedFlow;
 use crate::watch::account::Accounts;
 use crate::watch::blame::Blames;
 use crate::watch::drops::{Drops, LostPacket};
