@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn lanes_have_their_turns_in_updates() {
         let mut updates = Updates {
-            owed: 0b1110_0,
+            owed: 0b1_1100,
             ..Updates::default()
         };
         assert_eq!([updates.take(), updates.take()], [Some(2), Some(3)]);
