@@ -30,7 +30,7 @@ pub(super) struct Receiver {
     /// Go-back-N: the first byte beyond `expected` whose packet is known to be trimmed; `u64::MAX` for none.
     pub(super) trimmed: u64,
     pub(super) unacked_packets: u32,
-    pub(super) unacked_bytes: u32,
+    pub(super) unacked_bytes: u64,
     /// Strongest mark of the packets since the last ACK.
     pub(super) mark: Mark,
     /// True if each data packet is shown to others: to [`Receiver::half`], to the host's scheduler of grants, to the
@@ -101,7 +101,8 @@ impl Receiver {
         print.note(
             u64::from(path.ack_port.0) << 32 | u64::from(path.ack_wire) << 16 | u64::from(path.ack_epoch),
         );
-        print.note(u64::from(*unacked_packets) << 32 | u64::from(*unacked_bytes));
+        print.note(u64::from(*unacked_packets));
+        print.note(*unacked_bytes);
         print.note(u64::from(*mark as u8) << 1 | u64::from(*timer_runs));
         print.note_whole(half);
     }

@@ -143,7 +143,8 @@ impl Simulation {
             let packet = *self.core.packets.get(id);
             let (wire, ingress) = (u32::from(packet.wire), packet.ingress);
             self.core.ports[port].queued -= wire;
-            self.switches.left_queue(&self.core, port, &packet);
+            let cx = Cx::new(&self.world, &mut self.core);
+            self.switches.left_queue(&cx, port, &packet);
             // Other ingress ports may have paused because of these packets, and nothing else would resume them.
             let account = self.world.account_class(&packet);
             if class > STRICT && ingress != PortId::NONE && !keeps_bytes {

@@ -26,6 +26,7 @@ impl Simulation {
             let keeps = self.world.quirks.lost_bytes_stay && !self.world.changes.is_empty();
             if self.kind.is_own() && !keeps {
                 self.switches.verify_buffers(&self.core);
+                self.switches.verify_isolated(&self.world, &self.core);
             }
             self.hosts.verify_flows(&self.world, &self.core, &self.traffic);
             self.traffic
@@ -68,7 +69,7 @@ impl Simulation {
                     next = self.core.packets.get(next).next;
                 }
                 assert_eq!(bytes, queue.bytes, "port {id} class {class}: bytes of the queue");
-                let is_held = self.switches.holds_back(&self.core, id, class as u8);
+                let is_held = (self.switches).holds_back(&self.world, &self.core, id, class as u8);
                 assert_eq!(
                     queue.head != PacketId::NONE && !is_held,
                     port.ready >> class & 1 == 1,

@@ -53,7 +53,7 @@ impl Switches {
         let notices = Notices::new(spec.switch.fast_cnp.as_ref(), ports, buffers.len());
         let answers = (notices.as_ref()).is_some_and(|notices| notices.looks_at_departures());
         let isolation = spec.switch.isolation.as_ref();
-        let isolation = isolation.map(|own| Box::new(Isolated::new(spec, own, classes, buffers.len())));
+        let isolation = isolation.map(|own| Box::new(Isolated::new(own, classes, buffers.len())));
         let straight = rules.alike && pint.is_none() && !traced && !answers && isolation.is_none();
         let marks = profiles.iter().any(|profile| profile.red.is_on());
         let marking = if marks { ports.len() } else { 0 };

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use paceline_kernel::ids::Id;
-use paceline_run::spec::{Isolation, RunSpec};
+use paceline_run::spec::Isolation;
 
 use crate::core::Core;
+use crate::core::cx::Cx;
 use crate::core::isolated::IsolatedFlow;
 use crate::ids::{FlowId, PortId, SwitchId};
 use crate::world::classes::Classes;
@@ -27,6 +28,26 @@ pub(super) struct Entry {
     pub(super) was_told: bool,
 }
 
+impl Entry {
+    /// Returns the record of a flow that is isolated until then, in ps; `None` if it still is.
+    pub(super) fn record(
+        &self,
+        core: &Core,
+        port: PortId,
+        flow: FlowId,
+        until_ps: Option<u64>,
+    ) -> IsolatedFlow {
+        IsolatedFlow {
+            port: core.port_ref(port),
+            flow_id: flow.0,
+            at_ps: self.since,
+            until_ps,
+            asked_by_neighbour: self.was_told,
+            packets: self.packets,
+        }
+    }
+}
+
 /// Isolated flows of all switches.
 #[derive(Clone, Debug)]
 pub(super) struct Isolated {
@@ -34,9 +55,8 @@ pub(super) struct Isolated {
     /// Classes of watched and of isolated packets.
     pub(super) watched: u8,
     pub(super) isolated: u8,
+    /// Flows by port, under the flow that names their queue pair: packets of a connection have one order.
     pub(super) flows: BTreeMap<(PortId, FlowId), Entry>,
-    /// First flow of the connection of each flow that has one: their packets have one order.
-    names: BTreeMap<FlowId, FlowId>,
     /// Number of entries of each switch, by its number.
     pub(super) counts: Vec<u32>,
     /// Records of flows that were released.
@@ -44,16 +64,8 @@ pub(super) struct Isolated {
 }
 
 impl Isolated {
-    pub(super) fn new(run: &RunSpec, spec: &Isolation, classes: &Classes, switches: usize) -> Self {
-        let (mut first, mut names) = (BTreeMap::new(), BTreeMap::new());
-        for (flow, described) in run.flows.iter().enumerate() {
-            if let Some(connection) = described.connection {
-                let flow = FlowId::new(flow);
-                names.insert(flow, *first.entry(connection).or_insert(flow));
-            }
-        }
+    pub(super) fn new(spec: &Isolation, classes: &Classes, switches: usize) -> Self {
         Self {
-            names,
             watched: classes.dense(spec.from),
             isolated: classes.dense(spec.to),
             spec: spec.clone(),
@@ -63,13 +75,15 @@ impl Isolated {
         }
     }
 
-    /// Returns the flow under which packets of a flow are known: itself, or the first of its connection.
-    pub(super) fn name(&self, flow: FlowId) -> FlowId {
-        self.names.get(&flow).copied().unwrap_or(flow)
+    /// Returns the isolated flows at a port.
+    pub(super) fn at(&self, port: PortId) -> impl Iterator<Item = (FlowId, &Entry)> {
+        let here = (port, FlowId(0))..=(port, FlowId(u32::MAX));
+        self.flows.range(here).map(|(&(_, flow), entry)| (flow, entry))
     }
 
     /// Adds a flow at a port, if its switch has room for one more. Returns true if it is there now.
-    pub(super) fn add(&mut self, core: &Core, port: PortId, flow: FlowId, was_told: bool) -> bool {
+    pub(super) fn add(&mut self, cx: &Cx<'_>, port: PortId, flow: FlowId, was_told: bool) -> bool {
+        let core = &*cx.core;
         if self.flows.contains_key(&(port, flow)) {
             return true;
         }
@@ -84,7 +98,8 @@ impl Isolated {
         *count += 1;
         let queue = core.packets.linked(core.queues[(port, self.watched)].head);
         let entry = Entry {
-            older: (queue.filter(|id| self.name(core.packets.get(*id).flow) == flow)).count() as u32,
+            older: (queue.filter(|id| cx.world.sending_flow(core.packets.get(*id).flow) == flow)).count()
+                as u32,
             held: 0,
             packets: 0,
             since: core.now(),
@@ -101,14 +116,8 @@ impl Isolated {
             return;
         };
         self.counts[core.ports[port].switch().index()] -= 1;
-        self.released.push(IsolatedFlow {
-            port: core.port_ref(port),
-            flow_id: flow.0,
-            at_ps: entry.since,
-            until_ps: Some(core.now()),
-            asked_by_neighbour: entry.was_told,
-            packets: entry.packets,
-        });
+        let record = entry.record(core, port, flow, Some(core.now()));
+        self.released.push(record);
     }
 
     /// Returns true if a flow has been quiet for long enough.
@@ -130,7 +139,8 @@ impl Isolated {
 
     /// Returns true if a packet of the flow that arrives now waits in the isolated queue; releases a flow whose time is
     /// over.
-    pub(super) fn isolates(&mut self, core: &Core, egress: PortId, flow: FlowId) -> bool {
+    pub(super) fn isolates(&mut self, cx: &Cx<'_>, egress: PortId, flow: FlowId) -> bool {
+        let core = &*cx.core;
         let waiting = u64::from(core.queues[(egress, self.watched)].bytes);
         if let Some(entry) = self.flows.get(&(egress, flow)) {
             if !self.is_quiet(core, entry) || waiting >= self.spec.release.get() {
@@ -140,6 +150,6 @@ impl Isolated {
         }
         // A queue that grows because its port is paused is not where the congestion is.
         let is_paused = core.ports[egress].paused & 1 << self.watched != 0;
-        !is_paused && waiting > self.spec.detect.get() && self.add(core, egress, flow, false)
+        !is_paused && waiting > self.spec.detect.get() && self.add(cx, egress, flow, false)
     }
 }

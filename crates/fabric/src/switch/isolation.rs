@@ -55,8 +55,7 @@ impl Switches {
         let is_watched = packet.kind == PacketKind::Data
             && (packet.class == isolation.watched || packet.class == isolation.isolated);
         if is_watched {
-            let flow = isolation.name(packet.flow);
-            let is_isolated = isolation.isolates(cx.core, egress, flow);
+            let is_isolated = isolation.isolates(cx, egress, cx.world.sending_flow(packet.flow));
             let class = if is_isolated {
                 isolation.isolated
             } else {
@@ -89,7 +88,7 @@ impl Switches {
             return;
         };
         let packet = cx.core.packets.get(id);
-        let flow = isolation.name(packet.flow);
+        let flow = cx.world.sending_flow(packet.flow);
         if packet.class == isolation.isolated
             && let Some(entry) = isolation.flows.get_mut(&(egress, flow))
         {
@@ -99,18 +98,18 @@ impl Switches {
     }
 
     /// Notes that a packet has left a queue, sent or lost.
-    pub(crate) fn left_queue(&mut self, core: &Core, egress: PortId, packet: &Packet) {
+    pub(crate) fn left_queue(&mut self, cx: &Cx<'_>, egress: PortId, packet: &Packet) {
         let Some(isolation) = &mut self.isolation else {
             return;
         };
         let [watched, isolated] = [isolation.watched, isolation.isolated];
-        let flow = isolation.name(packet.flow);
+        let flow = cx.world.sending_flow(packet.flow);
         let Some(entry) = isolation.flows.get_mut(&(egress, flow)) else {
             return;
         };
         if packet.class == isolated {
             entry.held -= 1;
-            entry.last = core.now();
+            entry.last = cx.core.now();
         } else if packet.class == watched {
             // All that are there came before the flow was isolated.
             entry.older -= 1;
@@ -119,7 +118,7 @@ impl Switches {
 
     /// Returns true if a queue of a port waits for another: that of isolated packets, whose first follows packets of its
     /// flow in the watched queue.
-    pub(crate) fn holds_back(&self, core: &Core, port: PortId, class: u8) -> bool {
+    pub(crate) fn holds_back(&self, world: &World, core: &Core, port: PortId, class: u8) -> bool {
         let Some(isolation) = self.isolation.as_ref().filter(|own| own.isolated == class) else {
             return false;
         };
@@ -127,10 +126,8 @@ impl Switches {
         if core.ports[port].is_host || head == PacketId::NONE {
             return false;
         }
-        let entry = isolation
-            .flows
-            .get(&(port, isolation.name(core.packets.get(head).flow)));
-        entry.is_some_and(|entry| entry.older > 0)
+        let flow = world.sending_flow(core.packets.get(head).flow);
+        (isolation.flows.get(&(port, flow))).is_some_and(|entry| entry.older > 0)
     }
 
     /// Lets the isolated queue of a port be served only if its first packet follows none of its flow.
@@ -138,7 +135,7 @@ impl Switches {
         let Some(isolation) = &self.isolation else { return };
         let isolated = isolation.isolated;
         let waits = cx.core.queues[(egress, isolated)].head != PacketId::NONE;
-        let serves = waits && !self.holds_back(cx.core, egress, isolated);
+        let serves = waits && !self.holds_back(cx.world, cx.core, egress, isolated);
         let ready = &mut cx.core.ports[egress].ready;
         *ready = *ready & !(1 << isolated) | u16::from(serves) << isolated;
     }
@@ -158,7 +155,7 @@ impl Switches {
             return;
         }
         let now = cx.core.now();
-        let flow = isolation.name(packet.flow);
+        let flow = cx.world.sending_flow(packet.flow);
         let Some(entry) = isolation.flows.get_mut(&(egress, flow)) else {
             return;
         };
@@ -187,7 +184,7 @@ impl Switches {
         cx.core.packets.remove(id);
         if let Some(isolation) = &mut self.isolation {
             // A full table leaves the flow where it is, to the pauses of its own priority.
-            isolation.add(cx.core, port, flow, true);
+            isolation.add(cx, port, flow, true);
         }
     }
 
@@ -210,15 +207,10 @@ impl Switches {
             let account = cx.world.account_class(&packet);
             cx.core.packets.get_mut(id).flags &= !Packet::MOVED;
             let resumes = self.release(cx, packet.ingress, account, packet.wire);
-            self.left_queue(cx.core, egress, &packet);
+            self.left_queue(cx, egress, &packet);
             self.hold_isolated_back(cx, egress);
-            let is_marked =
-                |isolation: &Isolated| !isolation.spec.marks_isolated || class == isolation.isolated;
-            if self
-                .isolation
-                .as_ref()
-                .is_some_and(|isolation| is_marked(isolation))
-            {
+            let marks = |own: &Isolated| !own.spec.marks_isolated || class == own.isolated;
+            if self.isolation.as_deref().is_some_and(marks) {
                 let profile = &cx.world.profiles[cx.core.ports[egress].profile];
                 self.mark_departing(cx, profile, egress, id, left);
             }
@@ -234,11 +226,7 @@ impl Switches {
         let Some(isolation) = &mut self.isolation else {
             return;
         };
-        let here: Vec<FlowId> = isolation
-            .flows
-            .range((port, FlowId(0))..=(port, FlowId(u32::MAX)))
-            .map(|((_, flow), _)| *flow)
-            .collect();
+        let here: Vec<FlowId> = isolation.at(port).map(|(flow, _)| flow).collect();
         for flow in here {
             isolation.remove(core, port, flow);
         }
@@ -249,33 +237,23 @@ impl Switches {
         let Some(isolation) = &self.isolation else {
             return Vec::new();
         };
-        let lasting = isolation.flows.iter().map(|(&(port, flow), entry)| IsolatedFlow {
-            port: core.port_ref(port),
-            flow_id: flow.0,
-            at_ps: entry.since,
-            until_ps: None,
-            asked_by_neighbour: entry.was_told,
-            packets: entry.packets,
-        });
+        let entries = isolation.flows.iter();
+        let lasting = entries.map(|(&(port, flow), entry)| entry.record(core, port, flow, None));
         isolation.released.iter().cloned().chain(lasting).collect()
     }
 
     /// Checks that the queues hold the packets that isolated flows count.
-    pub(crate) fn verify_isolated(&self, core: &Core) {
+    pub(crate) fn verify_isolated(&self, world: &World, core: &Core) {
         let Some(isolation) = &self.isolation else { return };
         for (port, _) in core.ports.numbered().filter(|(_, port)| !port.is_host) {
             let mut counted: BTreeMap<FlowId, [u32; 2]> = BTreeMap::new();
             for (index, class) in [isolation.watched, isolation.isolated].into_iter().enumerate() {
                 for id in core.packets.linked(core.queues[(port, class)].head) {
-                    counted
-                        .entry(isolation.name(core.packets.get(id).flow))
-                        .or_default()[index] += 1;
+                    let flow = world.sending_flow(core.packets.get(id).flow);
+                    counted.entry(flow).or_default()[index] += 1;
                 }
             }
-            let entries = isolation
-                .flows
-                .range((port, FlowId(0))..=(port, FlowId(u32::MAX)));
-            for (&(_, flow), entry) in entries {
+            for (flow, entry) in isolation.at(port) {
                 let found = counted.remove(&flow).unwrap_or_default();
                 assert_eq!(
                     [entry.older, entry.held],

@@ -122,7 +122,7 @@ pub enum Standing {
     Feasible,
     /// It ran and is over limits by this sum of relative excesses.
     OverLimit(f64),
-    /// Its scenario was refused, for this reason.
+    /// Refused scenario, with the reason.
     Refused(String),
     /// One of its runs failed, for this reason.
     Failed(String),

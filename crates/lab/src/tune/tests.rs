@@ -130,7 +130,7 @@ fn content(folder: &Path) -> Vec<String> {
         .to_vec()
 }
 
-/// Of S bytes at rate R over a link of rate C, S (1 - C/R) are in the queue at the end. Rates from C on take the same
+/// S bytes at rate R over a link of rate C leave S (1 - C/R) in the queue at the end. Rates from C on take the same
 /// time, and those up to C / (1 - Q/S) keep the queue below Q. So the optimum lies between these two.
 #[test]
 fn the_fastest_rate_that_keeps_a_queue() {

@@ -11,7 +11,7 @@ use paceline_kernel::queue::LaneId;
 use crate::core::Core;
 use crate::core::credits::counts::CbfcLane;
 use crate::core::credits::updates::{COUNTS, NEWS, REPEAT, pack, unpack};
-use crate::core::credits::{Credits, FREED, TELL};
+use crate::core::credits::{Credits, FREED};
 use crate::core::event::Event;
 use crate::core::noise::Carried;
 use crate::core::packet::Packet;
@@ -24,9 +24,8 @@ use paceline_run::spec::Cbfc;
 impl Credits {
     /// Returns the units that a lane has freed (R_CF).
     fn freed(&self, port: PortId, class: u8) -> u32 {
-        let room = self.numbers / 2;
-        let buffer = self.buffers[usize::from(class - STRICT - 1)].min(room);
-        self.news(&self.lanes[(port, class)]).0.wrapping_sub(buffer) & (self.numbers - 1)
+        let told = self.news(&self.lanes[(port, class)]).0;
+        told.wrapping_sub(self.limit(class)) & (self.numbers - 1)
     }
 
     /// Returns true if a lane's other end does not know what it has freed.
@@ -55,12 +54,7 @@ impl Core {
         let distance = self.time_of(world, port, after.get());
         let sent = self.links().updates[port].sent_at;
         let at = sent.map_or(self.now, |sent| self.now.max(sent + distance));
-        let what = Event::Special {
-            kind: TELL,
-            a: port.0,
-            b: what,
-        };
-        self.schedule(LaneId::WHEEL, at, what);
+        self.announce_at(port, at, what);
     }
 
     /// Sends a CF_Update: one that is due, or one that may have to be repeated.
@@ -151,15 +145,14 @@ impl Core {
             return 0;
         }
         let links = self.links_mut();
-        let (mask, most) = (links.numbers - 1, links.numbers / 2);
+        let mask = links.numbers - 1;
         let carried = [(packet.class, packet.note), (packet.tag, packet.answers)];
         for (class, freed) in carried.into_iter().filter(|(class, _)| *class > STRICT) {
-            let limit = links.buffers[usize::from(class - STRICT - 1)].min(most);
-            links.lanes[(port, class)].limit = freed.wrapping_add(limit) & mask;
+            links.lanes[(port, class)].limit = freed.wrapping_add(links.limit(class)) & mask;
             links.updates[port].of(class)[1] += 1;
         }
         // Where lanes share a buffer, any of them may go on.
-        links.classes().fold(0, |all, class| all | 1 << class)
+        links.all_lanes()
     }
 
     fn trace_freed(&mut self, world: &World, port: PortId, what: TraceKind, packet: &Packet) {
@@ -258,7 +251,7 @@ impl Core {
         for (port, updates) in links.updates.numbered() {
             for (lane, class) in links.classes().enumerate() {
                 let of = &links.lanes[(port, class)];
-                let limit = links.buffers[lane].min(links.numbers / 2);
+                let limit = links.limit(class);
                 let [tx_cf_updates, rx_cf_updates, restored] = updates.of_lane[lane];
                 let row = CbfcLane {
                     port: self.port_ref(port),

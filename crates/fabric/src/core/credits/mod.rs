@@ -161,18 +161,28 @@ impl Credits {
         if !self.shares_buffer() {
             return self.available(&self.lanes[(port, class)]);
         }
-        let used = self.classes().zip(&self.buffers).map(|(class, &buffer)| {
-            let buffer = buffer.min(self.numbers / 2);
-            buffer - self.available(&self.lanes[(port, class)]).min(buffer)
-        });
         // One buffer for all, whose size stands at each lane.
-        self.buffers[0].min(self.numbers / 2).saturating_sub(used.sum())
+        let limit = self.limit(class);
+        let used =
+            (self.classes()).map(|class| limit.saturating_sub(self.available(&self.lanes[(port, class)])));
+        limit.saturating_sub(used.sum())
+    }
+
+    /// Returns the units that a lane may have at the other end: its buffer, as far as counters can tell.
+    #[inline]
+    fn limit(&self, class: u8) -> u32 {
+        self.buffers[usize::from(class - STRICT - 1)].min(self.numbers / 2)
     }
 
     /// Returns true if all lanes of a port send into one buffer.
     #[inline]
     fn shares_buffer(&self) -> bool {
         matches!(self.binding, Binding::Cbfc(cbfc) if cbfc.scope == Scope::Port)
+    }
+
+    /// Returns all lanes, a class bit each.
+    fn all_lanes(&self) -> u16 {
+        self.classes().fold(0, |all, class| all | 1 << class)
     }
 
     /// Returns the classes that are lanes.
@@ -311,10 +321,15 @@ impl Core {
             return;
         }
         let at = links.next_look(port, now);
+        self.announce_at(port, at, PERIOD);
+    }
+
+    /// Schedules an announcement of a port's counts: those that `what` stands for.
+    fn announce_at(&mut self, port: PortId, at: u64, what: u32) {
         let what = Event::Special {
             kind: TELL,
             a: port.0,
-            b: 0,
+            b: what,
         };
         self.schedule(LaneId::WHEEL, at, what);
     }
@@ -403,7 +418,7 @@ impl Core {
         match self.links().binding {
             Binding::Ib { .. } => self.has_news(port),
             Binding::Cbfc(_) => {
-                let all = self.links().classes().fold(0, |all, class| all | 1 << class);
+                let all = self.links().all_lanes();
                 self.owes_update(world, port, all);
             }
         }

@@ -93,9 +93,7 @@ impl Receiver {
     /// Returns true if an acknowledgement is due for the packets since the last one.
     fn owes_ack(&self, nic: &NicSpec) -> bool {
         match nic.ack {
-            AckPolicy::EveryBytes(interval) => {
-                u64::from(self.unacked_bytes) >= interval.get().min(u64::from(u32::MAX))
-            }
+            AckPolicy::EveryBytes(interval) => self.unacked_bytes >= interval.get(),
             AckPolicy::EveryPackets(n) => self.unacked_packets >= n,
         }
     }
@@ -104,8 +102,7 @@ impl Receiver {
     #[inline]
     fn take_in_order(&mut self, end: u64, size: u64, asked: bool, nic: &NicSpec, quirks: &Quirks) -> Answer {
         self.unacked_packets += 1;
-        // With acknowledgements by packets alone, more than this counts may be outstanding.
-        self.unacked_bytes = self.unacked_bytes.saturating_add((end - self.expected) as u32);
+        self.unacked_bytes += end - self.expected;
         self.expected = end;
         let due = match nic.ack {
             AckPolicy::EveryBytes(interval) if quirks.ack_threshold => {

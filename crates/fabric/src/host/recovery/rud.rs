@@ -64,7 +64,7 @@ impl Reliability for Rud {
         let mut whole = false;
         if !known {
             receiver.unacked_packets += 1;
-            receiver.unacked_bytes = receiver.unacked_bytes.saturating_add(u32::from(packet.payload));
+            receiver.unacked_bytes += u64::from(packet.payload);
             if number == first {
                 receiver.expected = size.min(u64::from(received.pass(number)) * mtu);
                 whole = receiver.expected >= receiver.end_seq;
