@@ -146,6 +146,10 @@ impl Behaviour for Carrier {
         (all > 1).then_some((over, all))
     }
 
+    fn has_operations(&self) -> bool {
+        true
+    }
+
     fn close(&self) -> ModelOutcome {
         ModelOutcome::new(TraceOutcome::of(&self.executor))
     }

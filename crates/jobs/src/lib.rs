@@ -2,11 +2,13 @@
 //!
 //! [`collective`] converts collective operations to messages. [`Carrier`] sends the messages of a trace-driven job
 //! over the packet network, and [`Priced`] uses a cost model instead; both produce a [`TraceOutcome`].
+//! [`serving`] is inference with its requests.
 
 mod carrier;
 pub mod collective;
 mod outcome;
 mod priced;
+pub mod serving;
 
 pub use carrier::{Carrier, Common};
 pub use outcome::{TraceActivity, TraceCollective, TraceOperation, TraceOutcome, TracePath, TraceStep};

@@ -125,6 +125,10 @@ impl Behaviour for Priced {
         self.is_over
     }
 
+    fn has_operations(&self) -> bool {
+        true
+    }
+
     fn close(&self) -> ModelOutcome {
         ModelOutcome::new(self.outcome.clone())
     }

@@ -160,6 +160,13 @@ const OF_JOBS: [&str; 6] = [
     ".exposed_us",
     ".communication",
 ];
+const OF_SERVICES: [&str; 5] = [
+    ".requests.completed",
+    ".ttft_us.mean",
+    ".ttft_us.p99",
+    ".kv_us.mean",
+    ".goodput_per_s",
+];
 const OF_COLLECTIVES: [&str; 3] = [".time_us.mean", ".time_us.p99", ".busbw_gbps"];
 /// Maximum number of metrics of jobs and collectives that are listed.
 const NAMED_MAX: usize = 24;
@@ -302,6 +309,9 @@ fn metrics(a: &SortedMap<String, f64>, b: &SortedMap<String, f64>) -> Vec<Metric
             // The time of an iteration is the result that users of jobs look for.
             return usize::from(!metric.key.ends_with(".iteration_us.mean"));
         }
+        if metric.key.starts_with("services.") && is_named(&metric.key) {
+            return usize::from(!metric.key.ends_with(".ttft_us.p99"));
+        }
         let known = FIRST.iter().position(|first| *first == metric.key);
         2 + known.unwrap_or(FIRST.len() + usize::from(!is_named(&metric.key)))
     };
@@ -313,6 +323,7 @@ fn metrics(a: &SortedMap<String, f64>, b: &SortedMap<String, f64>) -> Vec<Metric
 fn is_named(key: &str) -> bool {
     let (of_jobs, of_collectives) = (key.starts_with("jobs."), key.starts_with("collectives."));
     of_jobs && OF_JOBS.iter().any(|end| key.ends_with(end))
+        || key.starts_with("services.") && OF_SERVICES.iter().any(|end| key.ends_with(end))
         || of_collectives && OF_COLLECTIVES.iter().any(|end| key.ends_with(end))
 }
 

@@ -7,7 +7,7 @@ use crate::stats;
 use crate::text::{duration_us, number, whole, whole_bytes};
 
 use named::OfNamed;
-pub use named::of_jobs;
+pub use named::{of_jobs, of_services};
 
 /// Column of a comparison.
 #[derive(Clone)]
@@ -439,7 +439,8 @@ pub fn shown(runs: &[&Summary]) -> Vec<Metric> {
     ] {
         metrics.extend(more.iter().filter(|_| shown).map(Metric::from));
     }
-    let jobs = of_jobs(runs.iter().copied());
+    let mut jobs = of_jobs(runs.iter().copied());
+    jobs.extend(of_services(runs.iter().copied()));
     let mut labels: Vec<&str> = jobs.iter().map(|metric| metric.group.as_str()).collect();
     labels.dedup();
     // Many jobs would push the other rows off the screen; a table by job has them.

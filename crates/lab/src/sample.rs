@@ -179,6 +179,7 @@ pub fn incast() -> (Resolved, Outcome) {
         run: spec().into(),
         collectives: Vec::new(),
         jobs: Vec::new(),
+        services: Vec::new(),
         link_tiers: LinkTiers::default(),
         names: NodeNames::of(&Topology::of(&spec())),
         toml: "name = \"tiny\"\ndescription = \"Three flows to one host.\"\n".into(),

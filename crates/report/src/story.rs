@@ -96,7 +96,12 @@ fn of_one(s: &Summary) -> String {
         }
         text
     });
-    text.insert_str(0, &jobs.collect::<String>());
+    let services = s.services.iter().filter(|service| service.ttft_us.mean.is_some());
+    let services = services.take(JOBS_SHOWN).map(|service| {
+        let line = service.headline();
+        format!("{}{}. ", line[..1].to_uppercase(), &line[1..])
+    });
+    text.insert_str(0, &jobs.chain(services).collect::<String>());
     if s.status == RunStatus::Partial {
         text.push_str(" The run was interrupted.");
     }
@@ -238,6 +243,18 @@ pub(super) fn tiles(s: &Summary) -> Vec<Tile> {
             )
         })
         .collect();
+    tiles.extend(s.services.iter().take(JOBS_SHOWN).map(|service| {
+        tile(
+            "First token, p99",
+            duration_us(service.ttft_us.p99),
+            format!(
+                "{}: mean {}, cache {} of it",
+                service.label,
+                duration_us(service.ttft_us.mean),
+                share(service.kv_share)
+            ),
+        )
+    }));
     tiles.extend([
         tile(
             "Flows finished",

@@ -56,9 +56,10 @@ const JOBS: usize = 3;
 /// Returns the metrics to show among those that there are: jobs' iterations first.
 fn chosen(wanted: &[String], known: &[&str]) -> Result<Vec<String>, NoFigure> {
     if wanted.is_empty() {
-        let of_jobs = known
-            .iter()
-            .filter(|key| key.starts_with("jobs.") && key.ends_with(".iteration_us.mean"));
+        let of_jobs = known.iter().filter(|key| {
+            key.starts_with("jobs.") && key.ends_with(".iteration_us.mean")
+                || key.starts_with("services.") && key.ends_with(".ttft_us.p99")
+        });
         let others = DEFAULT.iter().filter(|key| known.contains(key));
         return Ok(of_jobs
             .take(JOBS)

@@ -9,7 +9,7 @@ use crate::files::NamedFile;
 use crate::link_tiers::LinkTiers;
 use crate::names::NodeNames;
 use crate::ns3::format::InputFormat;
-use crate::resolve::{Collective, Job};
+use crate::resolve::{Collective, Inference, Job};
 use crate::schema::Fidelity;
 use crate::sweep::Grid;
 use crate::warning::Warning;
@@ -60,6 +60,8 @@ pub struct Resolved {
     pub collectives: Vec<Collective>,
     /// Training jobs of the run.
     pub jobs: Vec<Job>,
+    /// Services of models to users.
+    pub services: Vec<Inference>,
     /// Links by the tiers that they join.
     pub link_tiers: LinkTiers,
     /// Names of nodes, as results show them.

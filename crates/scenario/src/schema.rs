@@ -9,6 +9,7 @@ pub mod declare;
 mod detection;
 mod facts;
 mod fidelity;
+mod inference;
 mod isolation;
 mod job;
 mod lanes;
@@ -48,6 +49,7 @@ use facts::OWN;
 pub(crate) use facts::fact;
 pub(crate) use fidelity::add as add_fidelities;
 pub use fidelity::{Clock, EXACT, Fidelity, Formula, NS3_HPCC, Profile, REPRODUCED, SIMAI, SwitchDefaults};
+pub(crate) use inference::*;
 pub(crate) use isolation::*;
 pub(crate) use job::*;
 pub(crate) use lanes::*;
@@ -126,6 +128,9 @@ described! {
         /// training jobs: one or more tables
         #[serde(skip_serializing_if = "Vec::is_empty")]
         job: Vec<Spanned<Job>>;
+        /// services of models to users: one or more tables
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        inference: Vec<Spanned<Inference>>;
         /// packets, NICs, switches, failures
         network: Network;
         /// settings of other simulators: `bolt-ns3`, `tcd-ns3`, `ib-omnet`, `uet-htsim`, one table per simulator

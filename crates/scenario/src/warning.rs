@@ -115,6 +115,8 @@ kinds! {
         FewFlows,
         /// Iterations that still take longer and longer when the run ends.
         RisingIterations,
+        /// Services that do not keep up with their requests, and requests without an end.
+        OverloadedService,
         /// Percentiles of iteration times that rest on few iterations.
         FewIterations,
         /// Collectives whose messages have a queue pair each.

@@ -10,7 +10,7 @@ use super::{
     series_of,
 };
 use crate::results::{
-    Again, FlowRows, NodeRow, Summary, collective_rows, node_rows, operation_rows, path_rows,
+    Again, FlowRows, NodeRow, Summary, collective_rows, node_rows, operation_rows, path_rows, request_rows,
 };
 use crate::run::Finished;
 use paceline_fabric::table::{Declared, Row, Table, Tables};
@@ -148,6 +148,7 @@ impl RunData {
         data.add(collective_rows(input, outcome));
         data.add(node_rows(input));
         data.add(operation_rows(input, outcome));
+        data.add(request_rows(input, outcome));
         data
     }
 

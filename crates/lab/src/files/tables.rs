@@ -13,7 +13,7 @@ use paceline_scenario::{csv_cell, csv_text};
 use super::FlowTime;
 use super::columns::{Column as Filled, Values};
 use super::lines::Lines;
-use crate::results::{CollectiveRow, NodeRow, OperationRow, PathRow};
+use crate::results::{CollectiveRow, NodeRow, OperationRow, PathRow, RequestRow};
 
 /// Tables that a run may write, each in its own file: those of probes, and those derived from an outcome.
 pub static TABLES: LazyLock<Vec<&Declared>> = LazyLock::new(|| {
@@ -23,6 +23,7 @@ pub static TABLES: LazyLock<Vec<&Declared>> = LazyLock::new(|| {
         NodeRow::DECLARED,
         OperationRow::DECLARED,
         PathRow::DECLARED,
+        RequestRow::DECLARED,
     ];
     probes::TABLES.iter().copied().chain(made).collect()
 });

@@ -62,9 +62,10 @@ pub const SUMMARY: &[Measure] = &[
     measure("packet_hops", "packet-hops", "", 0),
 ];
 
-/// Prefixes of measures that depend on the scenario: jobs, collectives, labels of flows, schemes, counters, and optional recordings.
-const GROUPS: [&str; 15] = [
+/// Prefixes of measures that depend on the scenario: jobs, services, collectives, labels of flows, schemes, counters, and optional recordings.
+const GROUPS: [&str; 16] = [
     "jobs.",
+    "services.",
     "collectives.",
     "measures.",
     "labels.",

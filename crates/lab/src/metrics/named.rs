@@ -1,7 +1,7 @@
 //! Metrics of jobs and collectives: a column for each name and metric.
 
 use super::{Metric, ValueSource};
-use crate::results::{CollectiveTotals, JobTimes, Summary, collective_totals};
+use crate::results::{CollectiveTotals, JobTimes, ServiceTimes, Summary, collective_totals};
 use crate::text::{duration_us, number};
 
 /// Metric of a named item.
@@ -53,6 +53,72 @@ const JOB: &[Quantity<JobTimes>] = &[
     },
 ];
 
+const SERVICE: &[Quantity<ServiceTimes>] = &[
+    Quantity {
+        name: "first token mean",
+        key: "ttft_us.mean",
+        value: |service| service.ttft_us.mean,
+        show: duration_us,
+        sign: 1.0,
+    },
+    Quantity {
+        name: "first token p99",
+        key: "ttft_us.p99",
+        value: |service| service.ttft_us.p99,
+        show: duration_us,
+        sign: 1.0,
+    },
+    Quantity {
+        name: "later tokens mean",
+        key: "tpot_us.mean",
+        value: |service| service.tpot_us.mean,
+        show: duration_us,
+        sign: 1.0,
+    },
+    Quantity {
+        name: "cache mean",
+        key: "kv_us.mean",
+        value: |service| service.kv_us.mean,
+        show: duration_us,
+        sign: 1.0,
+    },
+    Quantity {
+        name: "cache p99",
+        key: "kv_us.p99",
+        value: |service| service.kv_us.p99,
+        show: duration_us,
+        sign: 1.0,
+    },
+    Quantity {
+        name: "cache share",
+        key: "kv_share",
+        value: |service| service.kv_share,
+        show: share,
+        sign: 1.0,
+    },
+    Quantity {
+        name: "requests/s",
+        key: "requests_per_s",
+        value: |service| service.requests_per_s,
+        show: number,
+        sign: -1.0,
+    },
+    Quantity {
+        name: "within limits",
+        key: "within_slo",
+        value: |service| service.within_slo,
+        show: share,
+        sign: -1.0,
+    },
+    Quantity {
+        name: "goodput/s",
+        key: "goodput_per_s",
+        value: |service| service.goodput_per_s,
+        show: number,
+        sign: -1.0,
+    },
+];
+
 const COLLECTIVE: &[Quantity<CollectiveTotals>] = &[
     Quantity {
         name: "time mean",
@@ -81,6 +147,7 @@ const COLLECTIVE: &[Quantity<CollectiveTotals>] = &[
 #[derive(Clone)]
 pub(super) enum OfNamed {
     Job(String, &'static Quantity<JobTimes>),
+    Service(String, &'static Quantity<ServiceTimes>),
     Collective(String, &'static Quantity<CollectiveTotals>),
 }
 
@@ -90,6 +157,10 @@ impl OfNamed {
             Self::Job(label, of) => {
                 let mut jobs = summary.jobs.iter();
                 (of.value)(jobs.find(|job| job.label == *label)?)
+            }
+            Self::Service(label, of) => {
+                let mut services = summary.services.iter();
+                (of.value)(services.find(|service| service.label == *label)?)
             }
             Self::Collective(label, of) => {
                 let mut all = collective_totals(summary).into_iter();
@@ -103,13 +174,14 @@ impl OfNamed {
 
     pub(super) fn label(&self) -> &str {
         match self {
-            Self::Job(label, _) | Self::Collective(label, _) => label,
+            Self::Job(label, _) | Self::Service(label, _) | Self::Collective(label, _) => label,
         }
     }
 
     pub(super) fn show(&self) -> fn(Option<f64>) -> String {
         match self {
             Self::Job(_, of) => of.show,
+            Self::Service(_, of) => of.show,
             Self::Collective(_, of) => of.show,
         }
     }
@@ -117,6 +189,7 @@ impl OfNamed {
     pub(super) fn sign(&self) -> f64 {
         match self {
             Self::Job(_, of) => of.sign,
+            Self::Service(_, of) => of.sign,
             Self::Collective(_, of) => of.sign,
         }
     }
@@ -138,36 +211,45 @@ fn distinct(all: impl Iterator<Item = String>) -> Vec<String> {
     names
 }
 
+/// Returns metrics of named things: those of each name together.
+fn of_named<T>(
+    kind: &'static str,
+    labels: impl Iterator<Item = String>,
+    all: &'static [Quantity<T>],
+    named: fn(String, &'static Quantity<T>) -> OfNamed,
+) -> impl Iterator<Item = Metric> {
+    distinct(labels).into_iter().flat_map(move |label| {
+        all.iter().map(move |of| Metric {
+            group: format!("{kind} {label}"),
+            name: of.name,
+            key: format!("{kind}s.{label}.{}", of.key),
+            of: ValueSource::Named(named(label.clone(), of)),
+        })
+    })
+}
+
 /// Returns iterations and exposed communication of all jobs of these runs, job by job.
 pub fn of_jobs<'a>(runs: impl IntoIterator<Item = &'a Summary>) -> Vec<Metric> {
     let labels = runs
         .into_iter()
         .flat_map(|run| run.jobs.iter().map(|job| job.label.clone()));
-    let of_job = |label: String| {
-        JOB.iter().map(move |of| Metric {
-            group: format!("job {label}"),
-            name: of.name,
-            key: format!("jobs.{label}.{}", of.key),
-            of: ValueSource::Named(OfNamed::Job(label.clone(), of)),
-        })
-    };
-    distinct(labels).into_iter().flat_map(of_job).collect()
+    of_named("job", labels, JOB, OfNamed::Job).collect()
 }
 
-/// Returns the metrics of all jobs, and times and bus bandwidths of all collectives.
+/// Returns the times of all services of these runs, service by service.
+pub fn of_services<'a>(runs: impl IntoIterator<Item = &'a Summary>) -> Vec<Metric> {
+    let labels = (runs.into_iter()).flat_map(|run| run.services.iter().map(|service| service.label.clone()));
+    of_named("service", labels, SERVICE, OfNamed::Service).collect()
+}
+
+/// Returns the metrics of all jobs and services, and times and bus bandwidths of all collectives.
 pub(super) fn of_all<'a>(runs: impl IntoIterator<Item = &'a Summary>) -> Vec<Metric> {
     let runs: Vec<&Summary> = runs.into_iter().collect();
     let mut all = of_jobs(runs.iter().copied());
+    all.extend(of_services(runs.iter().copied()));
     let labels = runs
         .iter()
         .flat_map(|run| collective_totals(run).into_iter().map(|one| one.label));
-    for label in distinct(labels) {
-        all.extend(COLLECTIVE.iter().map(|of| Metric {
-            group: format!("collective {label}"),
-            name: of.name,
-            key: format!("collectives.{label}.{}", of.key),
-            of: ValueSource::Named(OfNamed::Collective(label.clone(), of)),
-        }));
-    }
+    all.extend(of_named("collective", labels, COLLECTIVE, OfNamed::Collective));
     all
 }

@@ -21,8 +21,9 @@ use super::marks::{FlowMarks, PortStates, detection};
 use super::ports::{PauseShare, Utilisation, pause_share, utilisation};
 use super::queues::{BusiestPort, QueueBytes, QueueCdf, busiest_port, queue_bytes, queue_cdf};
 use super::rows::FlowRows;
+use super::services::{ServiceTimes, service_times};
 use super::sharing::{Convergence, Goodputs, JainOverTime};
-use super::{checks, iterations};
+use super::{checks, iterations, services};
 use crate::measures;
 use crate::stats::{Distribution, RttSummary};
 use paceline_scenario::{InputFormat, Resolved, Warning};
@@ -183,6 +184,9 @@ pub struct Summary {
     /// Times of the iterations of training jobs; absent without jobs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobTimes>,
+    /// Times of the requests of services; absent without services.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<ServiceTimes>,
     /// Incidents of links and hosts, in order of time; absent if there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub incidents: Vec<Incident>,
@@ -318,6 +322,7 @@ pub fn summarise(
     let hops = counters.packet_hops();
     let mut warnings = checks::warnings(input, outcome, flows, all.unscheduled, status);
     warnings.extend(iterations::warnings(input, outcome, &jobs, &collectives));
+    warnings.extend(services::warnings(input, outcome));
     Summary {
         format: FileFormat,
         version: crate::identity::version().to_string(),
@@ -388,6 +393,7 @@ pub fn summarise(
         convergence_us: goodputs.as_ref().and_then(Goodputs::convergence),
         incidents: incidents(&input.run, &input.names, outcome),
         jobs,
+        services: service_times(input, outcome),
         collectives,
         collective_sums: collective_sums(input, outcome),
         decisions: outcome.decisions.as_ref().map(DecisionTimes::of),

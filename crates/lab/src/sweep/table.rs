@@ -58,15 +58,19 @@ impl Shown {
 /// Maximum number of jobs with columns.
 const JOBS_SHOWN: usize = 3;
 
-/// Returns columns for mean iteration and exposed communication of the first few jobs.
+/// Returns columns for mean iteration and exposed communication of the first few jobs, or first tokens and caches of
+/// services.
 fn of_jobs(data: &SweepData) -> Vec<Shown> {
-    let summaries = data.in_order().filter_map(|(_, row)| row.summary.as_ref());
-    let all = metrics::of_jobs(summaries);
+    let summaries: Vec<_> = (data.in_order().filter_map(|(_, row)| row.summary.as_ref())).collect();
+    let mut all = metrics::of_jobs(summaries.iter().copied());
+    all.extend(metrics::of_services(summaries));
     let jobs = all.chunk_by(|a, b| a.group == b.group).take(JOBS_SHOWN);
     let shown = jobs.flat_map(|of_job| {
         let wanted = of_job.iter().filter(|metric| {
             let key = metric.key.as_str();
-            key.ends_with(".iteration_us.mean") || key.ends_with(".exposed_us")
+            [".iteration_us.mean", ".exposed_us", ".ttft_us.p99", ".kv_us.mean"]
+                .iter()
+                .any(|end| key.ends_with(end))
         });
         wanted.map(|metric| Shown::of_job(metric.clone(), unit_of_us))
     });

@@ -51,7 +51,13 @@ pub const ROWS_OF_PAGE: usize = 60;
 /// the largest weight.
 pub fn details(runs: &[&Summary], names: &[String], limit: usize) -> Vec<Detail> {
     let several = runs.len() > 1;
-    let all = [jobs(runs), collectives(runs), labels(runs), incidents(runs)];
+    let all = [
+        jobs(runs),
+        services(runs),
+        collectives(runs),
+        labels(runs),
+        incidents(runs),
+    ];
     let mut tables = Vec::new();
     for mut table in all {
         if table.rows.is_empty() {
@@ -309,7 +315,7 @@ fn jobs(runs: &[&Summary]) -> Table {
                 duration_us(job.iteration_us.p99),
                 duration_us(job.iteration_us.max),
                 duration_us(job.exposed_us),
-                (job.communication).map_or_else(|| number(None), |share| format!("{:.0}%", share * 100.0)),
+                percent(job.communication),
             ],
         }));
     }
@@ -330,6 +336,53 @@ fn jobs(runs: &[&Summary]) -> Table {
         file: SUMMARY,
         unknown: 0,
     }
+}
+
+fn services(runs: &[&Summary]) -> Table {
+    let mut rows = Vec::new();
+    for (run, summary) in runs.iter().enumerate() {
+        rows.extend(summary.services.iter().map(|service| Row {
+            name: service.label.clone(),
+            run,
+            begun: service.ttft_us.mean.is_some(),
+            weight: service.ttft_us.mean.unwrap_or(0.0),
+            cells: vec![
+                of(service.requests),
+                duration_us(service.ttft_us.mean),
+                duration_us(service.ttft_us.p99),
+                duration_us(service.tpot_us.mean),
+                duration_us(service.kv_us.mean),
+                duration_us(service.kv_us.p99),
+                percent(service.kv_share),
+                number(service.requests_per_s),
+                percent(service.within_slo),
+            ],
+        }));
+    }
+    let head = vec![
+        "service",
+        "requests done",
+        "first token mean",
+        "p99",
+        "later tokens",
+        "cache mean",
+        "p99",
+        "share",
+        "requests/s",
+        "within limits",
+    ];
+    Table {
+        title: "by service",
+        head,
+        rows,
+        file: SUMMARY,
+        unknown: 0,
+    }
+}
+
+/// Formats a share in whole percent.
+fn percent(share: Option<f64>) -> String {
+    share.map_or_else(|| number(None), |share| format!("{:.0}%", share * 100.0))
 }
 
 /// Formats a count: "all 5", or "1 of 5".

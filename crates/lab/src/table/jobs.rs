@@ -1,13 +1,15 @@
-//! Headline of a run with jobs: the time of their iterations, its slowest rank, and the part that is communication.
+//! Headline of a run with jobs or services: the time of iterations, the slowest rank, and the part that is
+//! communication; the time to first tokens, and the part of the transfers in it.
 
 use crate::layout;
-use crate::results::{JobTimes, Summary};
+use crate::results::{JobTimes, ServiceTimes, Summary};
 use crate::text::duration_us;
 
 /// Maximum number of jobs with a line; the table by job has all.
 const SHOWN: usize = 3;
 
-/// Returns a paragraph of lines of `width` for each of the first jobs, and an empty line; empty without jobs.
+/// Returns a paragraph of lines of `width` for each of the first jobs and services, and an empty line; empty without
+/// any.
 pub fn job_headline(summary: &Summary, width: usize) -> String {
     let jobs = summary.jobs.iter().take(SHOWN);
     let mut text: String = jobs
@@ -17,10 +19,41 @@ pub fn job_headline(summary: &Summary, width: usize) -> String {
         let more = summary.jobs.len() - SHOWN;
         text.push_str(&format!("and {more} more jobs, in the table by job\n"));
     }
+    let services = summary.services.iter().take(SHOWN);
+    text.extend(services.map(|service| layout::paragraph(&service.headline(), width)));
     if !text.is_empty() {
         text.push('\n');
     }
     text
+}
+
+impl ServiceTimes {
+    /// Describes the service's requests in a line.
+    pub fn headline(&self) -> String {
+        let (done, total) = (self.requests.completed, self.requests.total);
+        if self.ttft_us.mean.is_none() {
+            return format!("service {}: none of {total} requests got a token", self.label);
+        }
+        let mut text = format!(
+            "service {}: the first token took {} on average, {} at p99 ({done} of {total} requests)",
+            self.label,
+            duration_us(self.ttft_us.mean),
+            duration_us(self.ttft_us.p99)
+        );
+        if let Some(share) = self.kv_share {
+            text.push_str(&format!(
+                "; {:.0} % of it is the transfer of the cache",
+                100.0 * share
+            ));
+        }
+        if let (Some(goodput), Some(share)) = (self.goodput_per_s, self.within_slo) {
+            text.push_str(&format!(
+                "; {:.0} % of the requests were within the limits, {goodput:.4} per second",
+                100.0 * share
+            ));
+        }
+        text
+    }
 }
 
 impl JobTimes {

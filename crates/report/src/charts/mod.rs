@@ -6,6 +6,7 @@ mod limits;
 mod over_seeds;
 mod over_time;
 mod per_flow;
+mod services;
 
 pub(crate) use chart::unit_of_time;
 pub use chart::{Axis, Chart, ChartKind, Line, Source, Width};
@@ -53,6 +54,7 @@ pub(super) fn charts(runs: &[Named<'_>]) -> Vec<Chart> {
         true => iterations::iterations(runs, &clock).into_iter().collect(),
         false => Vec::new(),
     };
+    charts.extend(services::services(runs));
     charts.extend(per_flow::slowdown_by_size(runs));
     charts.extend(per_flow::fct_cdf(runs));
     charts.extend(over_time_with(runs, charts.len(), !has_jobs));

@@ -127,7 +127,7 @@ pub(super) fn slowdown_by_size(runs: &[Named<'_>]) -> Vec<Chart> {
 const LABELS_MAX: usize = 8;
 
 /// Curve: its name, colour and dash, and ascending completion times in ps.
-type Curve<'a> = (Cow<'a, str>, usize, usize, Ascending);
+pub(super) type Curve<'a> = (Cow<'a, str>, usize, usize, Ascending);
 
 /// Returns the completion times of each run, or of each workload of a single run with several.
 fn curves<'a>(runs: &[Named<'a>]) -> Vec<Curve<'a>> {
@@ -175,13 +175,31 @@ pub(super) fn share_curve(times: &Ascending, scale: f64) -> Vec<(f64, f64)> {
 }
 
 pub(super) fn fct_cdf(runs: &[Named<'_>]) -> Option<Chart> {
-    let all = curves(runs);
-    // Fewer than two flows per run make no distribution.
+    let what = Distributed {
+        title: "Completion times",
+        note: "Cumulative share of completed flows.",
+        time: "flow completion time",
+        of: "flows",
+    };
+    cdf(runs, curves(runs), &what)
+}
+
+/// Words of a chart of cumulative shares.
+pub(super) struct Distributed {
+    pub(super) title: &'static str,
+    pub(super) note: &'static str,
+    pub(super) time: &'static str,
+    pub(super) of: &'static str,
+}
+
+/// Returns the chart of the cumulative shares of times.
+pub(super) fn cdf(runs: &[Named<'_>], all: Vec<Curve<'_>>, what: &Distributed) -> Option<Chart> {
+    // Fewer than two values per run make no distribution.
     if all.iter().map(|(.., fcts)| fcts.count()).sum::<u64>() < 2 * runs.len() as u64 {
         return None;
     }
     let times = || all.iter().flat_map(|(.., fcts)| fcts.ranks().map(|(ps, _)| ps));
-    let mut x = Axis::new("flow completion time", "µs").log_if_wide(times());
+    let mut x = Axis::new(what.time, "µs").log_if_wide(times());
     let mut scale = 1e6;
     if !x.log {
         let (unit, ps) = unit_of_time(times().fold(0.0, f64::max) as u64);
@@ -192,12 +210,12 @@ pub(super) fn fct_cdf(runs: &[Named<'_>]) -> Option<Chart> {
         ..Line::new(&**name, *color, &share_curve(fcts, scale))
     };
     Some(Chart {
-        title: "Completion times".into(),
-        note: "Cumulative share of completed flows.".into(),
+        title: what.title.into(),
+        note: what.note.into(),
         x,
         y: Axis {
             max: Some(100.0),
-            ..Axis::new("flows", "%")
+            ..Axis::new(what.of, "%")
         },
         kind: ChartKind::Step,
         width: if runs.len() == 1 { Width::Half } else { Width::Full },

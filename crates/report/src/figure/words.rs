@@ -47,7 +47,14 @@ pub(crate) fn of_metric(name: &str) -> String {
 }
 
 /// Quantities of jobs and collectives whose names need an explanation.
-const OF_NAMED: [(&str, &str); 4] = [
+const OF_NAMED: [(&str, &str); 11] = [
+    ("ttft_us", "time to first token"),
+    ("tpot_us", "time per later token"),
+    ("kv_us", "transfer of a cache"),
+    ("kv_share", "share of transfers in the time to first token"),
+    ("requests_per_s", "requests per second"),
+    ("goodput_per_s", "requests per second within limits"),
+    ("within_slo", "share of requests within limits"),
     ("exposed_us", "exposed communication"),
     ("communication", "share of exposed communication"),
     ("time_us", "time"),
@@ -59,10 +66,23 @@ const OF_NAMED: [(&str, &str); 4] = [
 fn of_named(name: &str) -> Option<(&str, String, &'static str)> {
     let rest = name
         .strip_prefix("jobs.")
+        .or_else(|| name.strip_prefix("services."))
         .or_else(|| name.strip_prefix("collectives."))?;
     let (before, last) = rest.rsplit_once('.')?;
     let (label, quantity) = match before.rsplit_once('.') {
-        Some((label, first)) if ["iteration_us", "time_us", "iterations"].contains(&first) => {
+        Some((label, first))
+            if [
+                "iteration_us",
+                "time_us",
+                "iterations",
+                "ttft_us",
+                "tpot_us",
+                "kv_us",
+                "parts_us",
+                "requests",
+            ]
+            .contains(&first) =>
+        {
             (label, &rest[label.len() + 1..])
         }
         _ => (before, last),

@@ -42,6 +42,10 @@ pub trait Behaviour: CopyBehaviour {
     fn iterations(&self) -> Option<(u32, u32)> {
         None
     }
+    /// Returns true if it carries out operations that can be recorded.
+    fn has_operations(&self) -> bool {
+        false
+    }
     /// Returns its results at the end of the run.
     fn close(&self) -> ModelOutcome;
 }

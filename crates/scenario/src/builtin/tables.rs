@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use crate::schema::declare::{Entry, Parameter, entry};
 use crate::schema::{
     Adaptive, AllReduce, AllToAll, Cc, CcDefaults, ClosedLoop, Detection, Drop, Dumbbell, Ecn, Endpoint,
-    EntropyValues, Failure, FastCnp, FatTree, Flow, Flowlet, Graph, HpccFat, Incast, IncastPoisson, Irn,
+    EntropyValues, Failure, FastCnp, FatTree, Flow, Flowlet, Graph, HpccFat, Incast, IncastPoisson,
+    Inference, InferenceDecode, InferencePrefill, InferenceRequests, InferenceSlo, InferenceTransfer, Irn,
     Isolation, Job, JobStep, Lanes, LeafSpine, LinkChange, LinkError, Llr, Messages, Network, ParkingLot,
     PauseStorm, Permutation, Pfc, Poisson, Rail, ReceiveBuffer, Record, Ring, Route, Rud, Scenario, SlowHost,
     Star, Tier, Trace, Watchdog, Workload,
@@ -81,6 +82,12 @@ pub fn sections() -> &'static [Entry] {
             entry::<crate::schema::SendStep>("job.step.send"),
             entry::<crate::schema::PipelineStep>("job.step.pipeline"),
             entry::<crate::schema::TraceRules>("job.rules"),
+            entry::<Inference>("inference"),
+            entry::<InferenceRequests>("inference.requests"),
+            entry::<InferencePrefill>("inference.prefill"),
+            entry::<InferenceDecode>("inference.decode"),
+            entry::<InferenceTransfer>("inference.transfer"),
+            entry::<InferenceSlo>("inference.slo"),
             entry::<Network>("network"),
             entry::<Tier>("network.tier"),
             entry::<Irn>("network.irn"),

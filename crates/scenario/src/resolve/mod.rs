@@ -72,7 +72,7 @@ pub use listed::Collective;
 pub use numbers::{above_zero, check_within, probability, within};
 pub use simulator::{Around, Given, OwnRun, Simulator, one_way};
 pub(crate) use simulator::{add as add_simulators, of as simulator_of};
-pub use workload::Job;
+pub use workload::{Inference, Job};
 
 /// Scenario and its files before resolving.
 pub(crate) struct Input {
@@ -170,6 +170,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         schemes,
         collectives,
         jobs,
+        services,
         link_tiers,
     } = match own_run(&mut cx, &mut scenario, simulator)? {
         Some(own) => describe_own(&mut cx, &scenario, own)?,
@@ -216,6 +217,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         sweep: scenario.sweep,
         collectives,
         jobs,
+        services,
         link_tiers,
         names,
         run: run.into(),
@@ -371,6 +373,7 @@ struct Described {
     schemes: Vec<String>,
     collectives: Vec<Collective>,
     jobs: Vec<Job>,
+    services: Vec<Inference>,
     link_tiers: LinkTiers,
 }
 
@@ -445,11 +448,15 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     // Afterwards, defaults of schemes look like settings of the user.
     let unsaid = inherited::Unsaid::of(scenario);
     let mut schemes = schemes::Schemes::of(cx, &mut scenario.cc, &scenario.cc_blocks)?;
-    let (workloads, jobs) = (&mut scenario.workload, &mut scenario.job);
-    let mut traffic = workload::resolve(cx, workloads, jobs, &net, &mut schemes)?;
-    // Jobs with a cost model send nothing through the network.
+    let written = (
+        &mut scenario.workload[..],
+        &mut scenario.job[..],
+        &mut scenario.inference[..],
+    );
+    let mut traffic = workload::resolve(cx, written, &net, &mut schemes)?;
+    // Jobs with a cost model, and services with a simple one, send nothing through the network.
     let is_priced = |job: &Job| job.trace.is_some_and(|trace| trace.is_priced);
-    if traffic.count() == 0 && !traffic.jobs.iter().any(is_priced) {
+    if traffic.count() == 0 && traffic.services.is_empty() && !traffic.jobs.iter().any(is_priced) {
         cx.warn(WarningKind::NoFlows, None, "the scenario has no flows");
     }
     // Loss, recovery and detection depend on the classes that flows use.
@@ -577,6 +584,7 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
         schemes: names,
         collectives: traffic.collectives,
         jobs: traffic.jobs,
+        services: traffic.services,
         link_tiers,
     })
 }
@@ -593,5 +601,6 @@ fn repeats_traces(scenario: &crate::schema::Scenario) -> bool {
         let count = job.iterations.as_ref().map_or(1, |count| *count.get_ref());
         count >= MANY_ITERATIONS
     };
-    scenario.workload.is_empty() && jobs.clone().all(is_by_trace) && jobs.any(repeats)
+    let is_alone = scenario.workload.is_empty() && scenario.inference.is_empty();
+    is_alone && jobs.clone().all(is_by_trace) && jobs.any(repeats)
 }

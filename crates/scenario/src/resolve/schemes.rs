@@ -63,7 +63,17 @@ pub(super) fn variants(cx: &mut Cx<'_>, scenario: &mut schema::Scenario) -> Resu
         .job
         .iter()
         .filter_map(|one| one.get_ref().scheme.as_ref());
-    let named = scenario.cc.scheme.iter().chain(of_workloads).chain(of_jobs);
+    let of_services = scenario
+        .inference
+        .iter()
+        .filter_map(|one| one.get_ref().scheme.as_ref());
+    let named = scenario
+        .cc
+        .scheme
+        .iter()
+        .chain(of_workloads)
+        .chain(of_jobs)
+        .chain(of_services);
     // Before the variants get blocks: afterwards each would look like one that a run wrote.
     let mut idle = SortedMap::new();
     for name in named.clone() {

@@ -162,7 +162,7 @@ static FACTS: [Fact; 19] = [
     },
     Fact {
         name: "a job by a trace",
-        holds: |run| !run.programs.is_empty(),
+        holds: |run| run.programs.iter().any(|program| program.state.has_operations()),
         idle: "no job is by a trace",
     },
     Fact {

@@ -19,6 +19,8 @@ const KINDS: &[(&str, &str)] = &[
     ("cbfc", include_str!("acts/cbfc.toml")),
     ("job", include_str!("acts/job.toml")),
     ("trace", include_str!("acts/trace.toml")),
+    ("inference", include_str!("acts/inference.toml")),
+    ("inference-push", include_str!("acts/inference-push.toml")),
     ("ns3-hpcc", include_str!("acts/ns3-hpcc.toml")),
     ("bolt-ns3", include_str!("acts/bolt-ns3.toml")),
     ("bolt-ns3-swift", include_str!("acts/bolt-ns3-swift.toml")),
@@ -43,6 +45,8 @@ const OF_THE_LABORATORY: &[(&str, &str)] = &[
     ("threads", "never changes results"),
     ("pcap", "a file of what is traced"),
     ("measures", "computed from the outcome"),
+    ("ttft", "a limit for results"),
+    ("tpot", "a limit for results"),
     ("of", "written by runs"),
     ("keys", "written by runs"),
     ("seed", "runs that do not depend on it say so when they end"),
@@ -78,6 +82,12 @@ fn own_values(path: &str) -> &'static [&'static str] {
         "shuffle-ties" => &["5"],
         "wait" => &["\"nothing\""],
         "goal" | "chakra" | "simai" | "rules.system" | "rules.groups" | "rules.links" => &["\"nothing\""],
+        "model" => &["\"llama-3-8b\"", "\"deepseek-v3\""],
+        "requests.prompt" | "requests.output" => &["77", "3"],
+        "requests.rate" => &["20000.0", "300000.0"],
+        "prefill.room" | "decode.room" => &["100000"],
+        "prefill.rate" => &["20000000", "3000000"],
+        "prefill.instance" | "decode.instance" => &["4"],
         "rules.eager" => &["\"1B\""],
         "rules.gap" => &["\"50us\""],
         "topology.leaf-spine.oversubscription" => &["8"],
@@ -235,6 +245,11 @@ fn keys_of(text: &str, whole: bool) -> Vec<Key> {
         | "network.route" => text
             .contains(&format!("[[{name}]]"))
             .then(|| format!("{name}.0.")),
+        "inference" => text.contains("[[inference]]").then(|| "inference.0.".to_string()),
+        name if name.starts_with("inference.") => {
+            let table = name.replace("inference.", "inference.0.");
+            text.contains("[[inference]]").then(|| format!("{table}."))
+        }
         "job.rules" => text.contains("goal =").then(|| "job.0.rules.".to_string()),
         "job.step" => text.contains("[[job.step]]").then(|| "job.0.step.0.".to_string()),
         "job.step.send" => text.contains("send =").then(|| "job.0.step.2.send.".to_string()),
@@ -406,7 +421,10 @@ fn every_key_acts_or_is_said_not_to() {
     let kinds: Vec<_> = kinds.map(|(_, kind)| kind).collect();
     let all = on_threads(&kinds, |(kind, text)| {
         let base = Base::of(kind, text).unwrap_or_else(|error| panic!("{kind}: {error}"));
-        let keys = keys_of(text, !["job", "trace", "schemes"].contains(kind));
+        let keys = keys_of(
+            text,
+            !["job", "trace", "schemes", "inference", "inference-push"].contains(kind),
+        );
         let keys = keys.iter().filter(|key| !key.is_excused(kind));
         keys.flat_map(|key| faults(kind, text, &base, key)).collect()
     });

@@ -9,6 +9,7 @@ mod generators;
 mod hosts;
 mod htsim;
 mod idle;
+mod inference;
 mod inherited;
 mod inputs;
 mod jobs;

@@ -10,7 +10,7 @@ use crate::resolve::fill::{fill, fill_at};
 use crate::schema::{self, Nodes};
 use paceline_jobs::collective::{Algorithm, Forwarding, Layout, Options, Stage};
 
-use super::{Made, MadeCollective, Maker};
+use super::maker::{Made, MadeCollective, Maker};
 
 /// Block of a collective.
 pub(super) enum Operation<'a> {

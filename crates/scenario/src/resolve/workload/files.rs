@@ -14,7 +14,7 @@ use crate::traffic::{self, Message};
 use crate::warning::{Warning, WarningKind};
 use crate::{schema, trace};
 
-use super::Maker;
+use super::maker::Maker;
 
 impl Maker<'_, '_> {
     /// Adds the flows of another simulator's file.

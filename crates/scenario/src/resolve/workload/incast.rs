@@ -13,7 +13,7 @@ use crate::schema;
 use crate::traffic::{self, Message};
 use crate::warning::WarningKind;
 
-use super::{Made, Maker};
+use super::maker::{Made, Maker};
 
 impl Maker<'_, '_> {
     pub(super) fn incast(&mut self, block: &mut schema::Incast) -> Result<Vec<Message>, Problem> {

@@ -1,26 +1,26 @@
 //! Conversion of `[[job]]` to hosts and their collectives.
 
 use paceline_fabric::spec::{NodeId, Program, slowness};
-use paceline_kernel::rng::Purpose;
 use paceline_kernel::sorted::SortedSet;
 use paceline_kernel::{Span, Time};
 use toml::Spanned;
 
-use crate::diagnostics::{Location, Problem};
+use crate::diagnostics::Problem;
 use crate::resolve::fill::{fill, fill_value, filled};
-use crate::resolve::hosts::{self, Holds};
 use crate::resolve::unresolved::{Block, UnresolvedFlows};
 use crate::resolve::{Cx, schemes::Schemes};
 use crate::schema::{self};
 use crate::topology::Net;
-use crate::traffic::{SHARED, Seeds};
 use crate::warning::WarningKind;
 use paceline_jobs::collective::{Chain, Tail};
 
-use super::placement::place;
+use super::labels::Labels;
+use super::maker::{Maker, destination_port};
+use super::placement::{Wanted, seeds};
 use super::steps::JobStep;
-use super::traces::{self, Trace};
-use super::{Collective, Labels, Maker, destination_port};
+use super::traces;
+pub(super) use super::traces::Trace;
+use crate::resolve::listed::Collective;
 
 /// Training job: iterations of collectives with computation in between, by the same hosts.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,10 +71,52 @@ struct JobFlows<'a> {
     stays: schema::Connections,
 }
 
-/// Creates the flows of all jobs.
+/// Reads the traces of all jobs, since they determine numbers of ranks.
+pub(super) fn read(
+    cx: &mut Cx<'_>,
+    jobs: &mut [Spanned<schema::Job>],
+    net: &Net,
+) -> Result<Vec<Option<Trace>>, Problem> {
+    let read = |job: &mut Spanned<schema::Job>| traces::read(cx, job, net);
+    let traces: Vec<Option<Trace>> = jobs.iter_mut().map(read).collect::<Result<_, _>>()?;
+    for (job, trace) in jobs.iter_mut().zip(&traces) {
+        let (span, job) = (job.span(), job.get_mut());
+        if let (Some(trace), None, None) = (trace, &job.hosts, &job.ranks) {
+            job.ranks = Some(Spanned::new(span, trace.ranks()));
+        }
+    }
+    Ok(traces)
+}
+
+/// Returns the hosts that each job asks for.
+pub(super) fn wanted<'a>(
+    cx: &Cx<'_>,
+    jobs: &'a mut [Spanned<schema::Job>],
+    workloads: usize,
+) -> Vec<Wanted<'a>> {
+    let of = |(i, job): (usize, &'a mut Spanned<schema::Job>)| {
+        let location = cx.texts.of_value(job);
+        let job = job.get_mut();
+        Wanted {
+            what: "job",
+            label: job.label.clone().unwrap_or_default(),
+            location,
+            share: filled!(job.share_hosts: Job),
+            seeds: seeds(cx.seed, workloads + i),
+            hosts: &job.hosts,
+            ranks: &job.ranks,
+            placement: &mut job.placement,
+            among: &mut job.among,
+        }
+    };
+    jobs.iter_mut().enumerate().map(of).collect()
+}
+
+/// Creates the flows of all jobs, on the hosts that were found for them.
 pub(super) fn resolve(
     cx: &mut Cx<'_>,
     jobs: &mut [Spanned<schema::Job>],
+    found: Vec<(Vec<NodeId>, Option<Trace>)>,
     net: &Net,
     schemes: &mut Schemes<'_>,
     to: Target<'_>,
@@ -84,19 +126,9 @@ pub(super) fn resolve(
         labels,
         workloads,
     } = to;
-    // All traces are read before hosts are assigned, since they determine numbers of ranks.
-    let read = |job: &mut Spanned<schema::Job>| traces::read(cx, job, net);
-    let traces: Vec<Option<Trace>> = jobs.iter_mut().map(read).collect::<Result<_, _>>()?;
-    for (job, trace) in jobs.iter_mut().zip(&traces) {
-        let (span, job) = (job.span(), job.get_mut());
-        if let (Some(trace), None, None) = (trace, &job.hosts, &job.ranks) {
-            job.ranks = Some(Spanned::new(span, trace.ranks()));
-        }
-    }
-    let placed = places(cx, jobs, net, workloads)?;
     let (mut all, mut known) = (Vec::with_capacity(jobs.len()), SortedSet::new());
     let mut programs = Vec::new();
-    for (i, ((spanned, hosts), trace)) in jobs.iter_mut().zip(placed).zip(traces).enumerate() {
+    for (i, (spanned, (hosts, trace))) in jobs.iter_mut().zip(found).enumerate() {
         let location = cx.texts.of_value(spanned);
         let written = spanned.get_mut();
         let scheme = schemes.index(cx, written.scheme.as_ref())?;
@@ -124,122 +156,6 @@ pub(super) fn resolve(
         });
     }
     Ok((all, programs))
-}
-
-/// Returns the random seeds of a job; jobs are numbered after the workloads.
-const fn seeds(seed: u64, index: usize) -> Seeds {
-    Seeds {
-        seed,
-        workload: index as u64,
-    }
-}
-
-/// Returns the hosts of every job by rank: first for jobs that name them, then for those that give a number.
-fn places(
-    cx: &Cx<'_>,
-    jobs: &mut [Spanned<schema::Job>],
-    net: &Net,
-    workloads: usize,
-) -> Result<Vec<Vec<NodeId>>, Problem> {
-    let mut taken = Taken {
-        owners: vec![None; net.topology.nodes.len()],
-        locations: jobs.iter().map(|job| cx.texts.of_value(job)).collect(),
-        labels: (jobs
-            .iter()
-            .map(|job| job.get_ref().label.clone().unwrap_or_default()))
-        .collect(),
-    };
-    let mut found = vec![Vec::new(); jobs.len()];
-    // Named hosts are claimed first, so that no placement takes hosts that a later job names.
-    for (i, job) in jobs.iter_mut().enumerate() {
-        let job = job.get_mut();
-        let share = filled!(job.share_hosts: Job);
-        let named = match (&job.hosts, &job.ranks) {
-            (Some(named), None) => named,
-            (None, Some(_)) => continue,
-            _ => {
-                let message = "a job has either `hosts`, or `ranks` and a `placement`";
-                return Err(Problem::new(message).at(&taken.locations[i]));
-            }
-        };
-        let at = cx.texts.of_value(named);
-        if job.placement.is_some() || job.among.is_some() {
-            let message = "`placement` and `among` are for jobs that say how many `ranks` they have";
-            return Err(Problem::new(message).at(&at));
-        }
-        found[i] = hosts::set(cx, net, named, Holds::Hosts)?;
-        taken.claim(i, &found[i], &at, share)?;
-    }
-    for (i, job) in jobs
-        .iter_mut()
-        .enumerate()
-        .filter(|(_, job)| job.get_ref().hosts.is_none())
-    {
-        // Each job draws from its own stream, so a change of one job does not move the ranks of the others.
-        let mut draws = seeds(cx.seed, workloads + i).stream(Purpose::Workload, SHARED);
-        let job = job.get_mut();
-        let ranks = job.ranks.clone().expect("it has no hosts");
-        let among = filled!(job.among: Job);
-        let mut free = hosts::set(cx, net, &among, Holds::Hosts)?;
-        let all = free.len();
-        free.retain(|host| job.share_hosts == Some(true) || taken.owners[host.0 as usize].is_none());
-        let count = *ranks.get_ref() as usize;
-        if count > free.len() {
-            let among = if all == free.len() {
-                "hosts"
-            } else {
-                "hosts that no other job has"
-            };
-            return Err(
-                Problem::new(format!("{count} ranks: there are {} {among}", free.len()))
-                    .at(&cx.texts.of_value(&ranks))
-                    .label(format!("expected at most {}", free.len())),
-            );
-        }
-        let placement = filled!(job.placement: Job);
-        let placed = place(&net.topology, &free, count, *placement.get_ref(), &mut draws);
-        found[i] = placed.ok_or_else(|| {
-            Problem::new("this network has no rails to place ranks along")
-                .at(&cx.texts.of_value(&placement))
-                .label("for `topology.rail`")
-        })?;
-        // These hosts are free or may be shared, so claiming them cannot fail.
-        taken.claim(i, &found[i], &taken.locations[i].clone(), true)?;
-    }
-    Ok(found)
-}
-
-/// Assignment of hosts to jobs.
-struct Taken {
-    owners: Vec<Option<usize>>,
-    locations: Vec<Location>,
-    labels: Vec<String>,
-}
-
-impl Taken {
-    fn claim(&mut self, job: usize, hosts: &[NodeId], at: &Location, share: bool) -> Result<(), Problem> {
-        for host in hosts {
-            let owner = self.owners[host.0 as usize].get_or_insert(job);
-            if *owner == job || share {
-                continue;
-            }
-            let shared = hosts
-                .iter()
-                .filter(|host| self.owners[host.0 as usize].is_some_and(|of| of != job));
-            let other = self.owners[host.0 as usize].expect("it has one");
-            let message = format!(
-                "host {} is in the job `{}` too, one of {} such hosts",
-                host.0,
-                self.labels[other],
-                shared.count()
-            );
-            return Err(Problem::new(message)
-                .at(at)
-                .see(&self.locations[other], "the other job is here")
-                .help("`share-hosts = true` in this job if that is meant"));
-        }
-        Ok(())
-    }
 }
 
 impl Maker<'_, '_> {

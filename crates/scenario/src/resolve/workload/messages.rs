@@ -14,7 +14,7 @@ use crate::resolve::unresolved::{Block, Connections, Paced, UnresolvedFlows};
 use crate::schema::{self};
 use crate::traffic::Message;
 
-use super::Maker;
+use super::maker::Maker;
 
 /// Columns of a file of messages.
 const COLUMNS: [&str; 6] = ["src_lid", "dst_lid", "msg_bytes", "n_msgs", "gap_ns", "start_ms"];

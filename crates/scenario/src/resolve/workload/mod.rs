@@ -5,17 +5,20 @@ mod files;
 mod incast;
 mod jobs;
 mod labels;
+mod maker;
 mod messages;
 mod placement;
 mod random;
+mod requests;
+mod services;
 mod single;
 mod sizes;
 mod steps;
 mod traces;
 
-use paceline_fabric::spec::{ArrivalPattern, ArrivalSource, Arrivals, Dependency, FlowSpec, NodeId, Program};
+use paceline_fabric::spec::{ArrivalSource, Arrivals, Dependency, FlowSpec, Program};
+use paceline_kernel::Span;
 use paceline_kernel::sorted::{SortedMap, SortedSet};
-use paceline_kernel::{BitRate, Bytes, Span, Time};
 use toml::Spanned;
 
 use crate::diagnostics::{Location, Problem};
@@ -26,20 +29,17 @@ use crate::warning::WarningKind;
 use paceline_jobs::collective::Algorithm;
 
 use super::Cx;
-use super::fill::{fill, fill_at, fill_value, filled, only_block};
-use super::hosts::{self, Holds};
-use super::offered::{self, Drawn, Offered};
+use super::fill::{fill, fill_value, filled, only_block};
+use super::offered::{self, Drawn};
 use super::schemes::Schemes;
 use super::unresolved::{Block, UnresolvedFlows};
 use crate::resolve::listed::Collective;
-use crate::schema::Nodes;
 use collectives::Operation;
 use labels::Labels;
+use maker::{Made, Maker, destination_port};
 
 pub use jobs::Job;
-
-/// Largest number of flows; more would exhaust the memory of most machines.
-const MOST_FLOWS: f64 = 5e7;
+pub use services::Inference;
 
 /// Flows, their dependencies, and their labels.
 pub(super) struct Traffic {
@@ -48,6 +48,7 @@ pub(super) struct Traffic {
     pub(super) dependencies: Vec<Dependency>,
     pub(super) collectives: Vec<Collective>,
     pub(super) jobs: Vec<Job>,
+    pub(super) services: Vec<Inference>,
     pub(super) programs: Vec<Program>,
     pub(super) labels: Vec<String>,
     /// Labels whose flows keep to one path.
@@ -81,17 +82,20 @@ impl Traffic {
     }
 }
 
-/// Creates the flows of all workloads and jobs.
+/// Creates the flows of all workloads, jobs and services.
 pub(super) fn resolve(
     cx: &mut Cx<'_>,
-    workloads: &mut [Spanned<schema::Workload>],
-    jobs: &mut [Spanned<schema::Job>],
+    (workloads, jobs, services): (
+        &mut [Spanned<schema::Workload>],
+        &mut [Spanned<schema::Job>],
+        &mut [Spanned<schema::Inference>],
+    ),
     net: &Net,
     schemes: &mut Schemes<'_>,
 ) -> Result<Traffic, Problem> {
     let mut unresolved = UnresolvedFlows::default();
     // A stream cannot express flows that wait for others, as those of jobs do.
-    unresolved.streams = cx.streams && jobs.is_empty() && may_stream(workloads);
+    unresolved.streams = cx.streams && jobs.is_empty() && services.is_empty() && may_stream(workloads);
     let files = workloads.iter().enumerate().filter_map(|(number, workload)| {
         let file = workload.get_ref().file.as_ref()?;
         Some((number as u64, cx.texts.of_value(file)))
@@ -126,12 +130,24 @@ pub(super) fn resolve(
         };
         factory.make(written, schemes, &mut unresolved)?;
     }
+    let traces = jobs::read(cx, jobs, net)?;
+    let first = workloads.len() + jobs.len();
+    let mut wanted = jobs::wanted(cx, jobs, workloads.len());
+    wanted.extend(services::wanted(cx, services, first));
+    let mut placed = placement::places(cx, net, wanted)?.into_iter();
+    let found = placed.by_ref().take(jobs.len()).zip(traces).collect();
     let to = jobs::Target {
         unresolved: &mut unresolved,
         labels: &mut labels,
         workloads: workloads.len(),
     };
-    let (mut jobs, programs) = jobs::resolve(cx, jobs, net, schemes, to)?;
+    let (mut jobs, mut programs) = jobs::resolve(cx, jobs, found, net, schemes, to)?;
+    let to = services::Target {
+        labels: &mut labels,
+        programs: &mut programs,
+        first,
+    };
+    let services = services::resolve(cx, services, &placed.collect::<Vec<_>>(), net, schemes, to)?;
     labels.check()?;
     if schemes.all().any(|scheme| scheme.needs().foresight) {
         unresolved.list_sources(cx.seed);
@@ -160,72 +176,11 @@ pub(super) fn resolve(
         dependencies: unresolved.dependencies,
         collectives: unresolved.collectives,
         jobs,
+        services,
         programs,
         labels: labels.names,
         one_path: labels.one_path.into_iter().collect(),
     })
-}
-
-/// Messages of a block; everything refers to them by index.
-#[derive(Default)]
-struct Made {
-    messages: Vec<Message>,
-    dependencies: Vec<Dependency>,
-    /// Connection of each message; empty if each has its own.
-    connections: Vec<u32>,
-    /// Type of the connections.
-    stays: schema::Connections,
-    /// Position of each message; empty if all have the block's position.
-    locations: Vec<Location>,
-    collective: Option<MadeCollective>,
-    /// Random pattern and its window, for messages without dependencies.
-    arrivals: Option<(ArrivalPattern, (Time, Time))>,
-}
-
-/// Collective without its label.
-struct MadeCollective {
-    hosts: u32,
-    size: Bytes,
-    bus_factor: f64,
-    /// Messages per iteration; the list holds one iteration after the other.
-    per_iteration: usize,
-}
-
-impl From<Vec<Message>> for Made {
-    fn from(messages: Vec<Message>) -> Self {
-        Self {
-            messages,
-            ..Self::default()
-        }
-    }
-}
-
-impl Made {
-    /// Creates messages that are generated from a random pattern in a window.
-    fn drawn(pattern: ArrivalPattern, window: (Time, Time)) -> Self {
-        Self {
-            arrivals: Some((pattern, window)),
-            ..Self::default()
-        }
-    }
-}
-
-/// Builder of the flows of one workload.
-struct Maker<'a, 'b> {
-    cx: &'a mut Cx<'b>,
-    net: &'a Net,
-    location: Location,
-    seeds: Seeds,
-    labels: &'a mut Labels,
-    scheme: u16,
-}
-
-/// Largest load, as a multiple of the links' rate.
-const LOAD_MAX: f64 = 1000.0;
-
-/// Returns the destination port of the flows of a block.
-fn destination_port(name: &str) -> u16 {
-    if name.starts_with("incast") { 200 } else { 100 }
 }
 
 /// Returns true if some flows are random and none is moved afterwards, while the others have no dependencies and only
@@ -398,165 +353,5 @@ impl Maker<'_, '_> {
         for (message, location) in made.messages.into_iter().zip(&made.locations) {
             unresolved.add(block(location), [message], &[]);
         }
-    }
-
-    /// Rejects a number of flows that would exhaust memory.
-    fn affordable(&self, flows: f64) -> Result<(), Problem> {
-        if flows <= MOST_FLOWS {
-            return Ok(());
-        }
-        Err(Problem::new(format!(
-            "the workload has about {flows:.0} flows: expected at most {MOST_FLOWS}"
-        ))
-        .at(&self.location)
-        .help("shorten it (`to`, `duration`) or lower its load"))
-    }
-
-    /// Returns the hosts in a setting; by default, all hosts.
-    fn hosts(&self, slot: &mut Option<Spanned<Nodes>>) -> Result<Vec<NodeId>, Problem> {
-        hosts::set(self.cx, self.net, &fill_at(slot, Nodes::all()), Holds::Hosts)
-    }
-
-    /// Returns the hosts in a setting with their link rates, leaving out hosts without links.
-    fn hosts_with_rates(&self, slot: &mut Option<Spanned<Nodes>>) -> Result<Vec<(NodeId, BitRate)>, Problem> {
-        let rates = self.net.topology.rates();
-        let hosts = self.hosts(slot)?.into_iter();
-        let linked = hosts.map(|host| (host, rates[host.0 as usize]));
-        Ok(linked.filter(|(_, rate)| rate.as_bps() > 0).collect())
-    }
-
-    fn class(&self, written: &schema::Workload) -> Result<Option<u8>, Problem> {
-        self.checked_class(&written.priority)
-    }
-
-    fn checked_class(&self, slot: &Option<Spanned<u8>>) -> Result<Option<u8>, Problem> {
-        let Some(priority) = slot else {
-            return Ok(None);
-        };
-        if (1..=7).contains(priority.get_ref()) {
-            return Ok(Some(*priority.get_ref()));
-        }
-        Err(
-            Problem::new(format!("priority {}: expected 1 to 7", priority.get_ref()))
-                .at(&self.cx.texts.of_value(priority))
-                .label("expected 1 to 7")
-                .help("class 0 is for control packets"),
-        )
-    }
-
-    fn host(&self, written: &Spanned<Nodes>) -> Result<NodeId, Problem> {
-        hosts::one(self.cx, self.net, written)
-    }
-
-    /// Returns a count, which must be positive.
-    fn count(&self, slot: &mut Option<Spanned<u32>>, default: u32, what: &str) -> Result<u32, Problem> {
-        let count = fill_at(slot, default);
-        if *count.get_ref() > 0 {
-            return Ok(*count.get_ref());
-        }
-        Err(Problem::new(format!("no {what}: expected at least one"))
-            .at(&self.cx.texts.of_value(&count))
-            .label("expected at least 1"))
-    }
-
-    fn missing(&self, key: &str) -> Problem {
-        Problem::new(format!("the workload has no `{key}`")).at(&self.location)
-    }
-
-    fn size(&self, size: &Spanned<Bytes>) -> Result<Bytes, Problem> {
-        if *size.get_ref() > Bytes::ZERO {
-            return Ok(*size.get_ref());
-        }
-        Err(Problem::new("a flow of no bytes")
-            .at(&self.cx.texts.of_value(size))
-            .label("expected more than zero"))
-    }
-
-    fn size_and_start(
-        &self,
-        size: &mut Option<Spanned<Bytes>>,
-        start: &mut Option<Time>,
-    ) -> Result<(Bytes, Time), Problem> {
-        let size = self.size(&fill_at(size, Bytes::new(1_000_000)))?;
-        Ok((size, fill(start, Time::ZERO)))
-    }
-
-    /// Returns a load, which must be positive; warns if it is above 1.
-    fn load(&mut self, slot: &Option<Spanned<f64>>) -> Result<f64, Problem> {
-        let load = slot.as_ref().ok_or_else(|| self.missing("load"))?;
-        let value = *load.get_ref();
-        let location = self.cx.texts.of_value(load);
-        if !(value > 0.0 && value <= LOAD_MAX) {
-            return Err(Problem::new(format!(
-                "a load of {value}: expected a number above zero, such as 0.3, and at most {LOAD_MAX}"
-            ))
-            .at(&location));
-        }
-        if value > 1.0 {
-            let text = format!("a load of {value} is more than the links carry");
-            self.cx.warn(WarningKind::Workload, &location, text);
-        }
-        Ok(value)
-    }
-
-    /// Returns the load of hosts that results in the requested load; `pattern` converts a load of hosts to flows.
-    fn load_of_hosts(
-        &self,
-        load: f64,
-        load_of: &Spanned<schema::LoadOf>,
-        pattern: impl Fn(f64) -> ArrivalPattern,
-    ) -> Result<f64, Problem> {
-        if *load_of.get_ref() == schema::LoadOf::Hosts {
-            return Ok(load);
-        }
-        let topology = &self.net.topology;
-        let network = Offered::new(topology);
-        let mut loads = vec![[0.0; 2]; topology.links.len()];
-        // Loads are linear in the hosts' load, so a load of 1 gives the factor.
-        let is_known = offered::demand(&pattern(1.0)).is_some_and(|demand| network.add(&demand, &mut loads));
-        let location = self.cx.texts.of_value(load_of);
-        if !is_known {
-            return Err(
-                Problem::new("the network is too large to find its busiest uplink")
-                    .at(&location)
-                    .help("leave out `load-of`, and write `load` as a share of the hosts' rate"),
-            );
-        }
-        let busiest = network.busiest_between_switches(&loads);
-        if busiest == 0.0 {
-            return Err(Problem::new("no link between switches carries these flows")
-                .at(&location)
-                .label("there are no uplinks to load")
-                .help("leave out `load-of`"));
-        }
-        Ok(load / busiest)
-    }
-
-    /// Returns the start and end of arrivals; the end of the run limits the window.
-    fn window(
-        &mut self,
-        from: &mut Option<Spanned<Time>>,
-        to: &mut Option<Spanned<Time>>,
-    ) -> Result<(Time, Time), Problem> {
-        let from = fill_value(from, Time::ZERO);
-        let until = fill_at(to, self.cx.stop);
-        if from >= *until.get_ref() {
-            let message = format!(
-                "the workload ends at {}, no later than it begins ({from})",
-                until.get_ref()
-            );
-            return Err(Problem::new(message).at(&self.cx.texts.of_value(&until)));
-        }
-        let (index, until) = (self.cx.texts.of_value(&until), until.into_inner());
-        if until > self.cx.stop {
-            let text = format!(
-                "arrivals go on until {until}, and the run ends at {}: those after that are left out",
-                self.cx.stop
-            );
-            self.cx.warn(WarningKind::Workload, &index, text);
-        }
-        let end = until.min(self.cx.stop);
-        // A workload that begins after the end has an empty window.
-        Ok((from.min(end), end))
     }
 }

@@ -8,7 +8,7 @@ use paceline_fabric::spec::NodeId;
 use paceline_kernel::Bytes;
 use toml::Spanned;
 
-use super::{Made, Maker};
+use super::maker::{Made, Maker};
 
 impl Maker<'_, '_> {
     pub(super) fn poisson(&mut self, block: &mut schema::Poisson) -> Result<Made, Problem> {

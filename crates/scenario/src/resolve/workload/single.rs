@@ -8,7 +8,7 @@ use crate::resolve::fill::fill;
 use crate::schema;
 use crate::traffic::Message;
 
-use super::{Made, Maker};
+use super::maker::{Made, Maker};
 
 impl Maker<'_, '_> {
     pub(super) fn flows(&self, flows: &mut [Spanned<schema::Flow>]) -> Result<Made, Problem> {

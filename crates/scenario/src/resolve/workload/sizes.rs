@@ -6,7 +6,7 @@ use crate::diagnostics::{Location, Problem, suggestion};
 use crate::schema::{Share, Sizes};
 use crate::traffic::{DISTRIBUTIONS, SizeDistribution};
 
-use super::Maker;
+use super::maker::Maker;
 
 impl Maker<'_, '_> {
     pub(super) fn sizes(&mut self, sizes: &mut Spanned<Sizes>) -> Result<SizeDistribution, Problem> {

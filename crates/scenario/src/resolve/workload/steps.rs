@@ -10,8 +10,8 @@ use crate::schema;
 use crate::warning::WarningKind;
 use paceline_jobs::collective::{Algorithm, Chain, Pipeline, Schedule, Stage};
 
-use super::Maker;
 use super::collectives::{Chosen, Operation};
+use super::maker::Maker;
 
 /// Step of a job.
 pub(super) struct JobStep {

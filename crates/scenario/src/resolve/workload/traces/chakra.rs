@@ -10,8 +10,9 @@ use crate::resolve::Cx;
 use crate::resolve::fill::filled;
 use crate::schema;
 
+use super::super::maker::choice;
 use super::files::{Read, TraceFile, absolute, keep};
-use super::found::{Names, Network, choice, problem};
+use super::found::{Names, Network, problem};
 
 /// Reads the traces whose file names start with a prefix.
 pub(super) fn read(

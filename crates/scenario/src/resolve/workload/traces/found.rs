@@ -6,10 +6,8 @@ use std::sync::Arc;
 use paceline_traces::chakra::System;
 use paceline_traces::program::Program;
 use paceline_traces::trouble::Trouble;
-use toml::Spanned;
 
-use crate::diagnostics::{Location, Problem, suggestion};
-use crate::resolve::Cx;
+use crate::diagnostics::{Location, Problem};
 
 /// Parsed trace with its format.
 pub(in crate::resolve::workload) struct Trace {
@@ -118,19 +116,4 @@ pub(super) fn problem(trouble: Trouble, location: &Location) -> Problem {
         Some(help) => problem.help(help),
         None => problem,
     }
-}
-
-/// Returns the value that `written` names, out of a few known ones.
-pub(super) fn choice<T: Clone>(
-    cx: &Cx<'_>,
-    written: Spanned<String>,
-    known: &[(&str, T)],
-) -> Result<T, Problem> {
-    let found = known.iter().find(|(name, _)| name == written.get_ref());
-    found.map(|(_, value)| value.clone()).ok_or_else(|| {
-        let names: Vec<&str> = known.iter().map(|&(name, _)| name).collect();
-        Problem::new(format!("unknown value `{}`", written.get_ref()))
-            .at(&cx.texts.of_value(&written))
-            .help(suggestion(written.get_ref(), names.iter().copied()))
-    })
 }

@@ -24,10 +24,11 @@ use crate::warning::WarningKind;
 use paceline_jobs::Priced;
 
 pub(super) use found::Trace;
-use found::{Format, Network, choice, problem};
+use found::{Format, Network, problem};
 
 use super::jobs::{ByTrace, Job};
-use super::{Maker, destination_port};
+use super::labels::Labels;
+use super::maker::{Maker, choice, destination_port};
 
 /// Largest number of iteration ends over all ranks of a job: each is stored until the run ends.
 const MOST_ITERATIONS: u64 = 10_000_000;
@@ -202,7 +203,7 @@ impl Maker<'_, '_> {
         }
         let most = u64::from(u32::MAX >> 6);
         let flows = extent.messages.saturating_mul(u64::from(iterations)).min(most) as u32;
-        let of = |labels: &mut super::Labels, name: &str| labels.index(&format!("{label}/{name}"));
+        let of = |labels: &mut Labels, name: &str| labels.index(&format!("{label}/{name}"));
         let common = Common {
             class,
             scheme: self.scheme,

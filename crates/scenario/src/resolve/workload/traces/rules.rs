@@ -14,8 +14,9 @@ use crate::schema;
 use crate::warning::WarningKind;
 use paceline_jobs::Model;
 
+use super::super::maker::choice;
 use super::files::{absolute, keep};
-use super::found::{Format, Network, Trace, choice, problem};
+use super::found::{Format, Network, Trace, problem};
 
 /// Returns a span in nanoseconds, which must be whole.
 fn ns(span: Span, what: &str, location: &Location) -> Result<u64, Problem> {
