@@ -1,0 +1,211 @@
+//! Messages of a job as a table: purpose, group, formula, size, number, source.
+
+use paceline_kernel::sorted::SortedMap;
+
+use super::layout::GroupKind;
+use super::program::ModelProgram;
+use super::stage::{Communication, StepKind};
+
+/// Source of formulas that AICB's generator has too.
+const AICB: &str = "aliyun/aicb@23eec3c4, SimAI_training_workload_generator.py";
+const MEGATRON: &str = "Narayanan et al. 2021; Korthikanti et al. 2022";
+
+/// Purpose of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Purpose {
+    /// Activations of an embedding.
+    Embedding,
+    /// Activations into an attention.
+    AttentionIn,
+    /// Activations out of an attention.
+    AttentionOut,
+    /// Keys and values in the ring of a sequence.
+    KeysAndValues,
+    /// Activations into a dense MLP.
+    MlpIn,
+    /// Activations out of a dense MLP.
+    MlpOut,
+    /// Counts by which tokens are dispatched.
+    Router,
+    /// Tokens to experts.
+    Dispatch,
+    /// Tokens of experts that tensor-parallel ranks share.
+    ExpertsIn,
+    /// Results of such experts.
+    ExpertsOut,
+    /// Results of experts.
+    Combine,
+    /// Activations into the head.
+    Head,
+    /// Values per token for the loss.
+    Loss,
+    /// Activations to the next stage.
+    Activations,
+    /// Gradients to the previous stage.
+    InputGradients,
+    /// Gradients of a shared embedding.
+    SharedEmbedding,
+    /// Gradients of weights.
+    Gradients,
+    /// Gradients of experts' weights.
+    ExpertGradients,
+    /// Updated weights.
+    Weights,
+    /// Updated weights of experts.
+    ExpertWeights,
+    /// All-reduce of the embedding in AICB's files.
+    AicbEmbedding,
+    /// Small all-reduces of the optimizer in AICB's files.
+    AicbOptimizer,
+}
+
+impl Purpose {
+    /// Returns the name, the formula of the size, and the source.
+    pub const fn about(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::Embedding => ("embedding", "2 b s h / cp", MEGATRON),
+            Self::AttentionIn => ("attention, in", "2 b s h / cp", AICB),
+            Self::AttentionOut => ("attention, out", "2 b s h / cp", AICB),
+            Self::KeysAndValues => (
+                "keys and values",
+                "4 b s d n / (cp tp)",
+                "Liu et al. 2023, ring attention",
+            ),
+            Self::MlpIn => ("mlp, in", "2 b s h / cp", AICB),
+            Self::MlpOut => ("mlp, out", "2 b s h / cp", AICB),
+            Self::Router => ("router", "2 ep E tp", AICB),
+            Self::Dispatch => ("dispatch", "M k / tp; fp8: b s k (h + 4 h/128) / (cp tp)", AICB),
+            Self::ExpertsIn => ("experts, in", "M k", AICB),
+            Self::ExpertsOut => ("experts, out", "M k", AICB),
+            Self::Combine => ("combine", "M k / tp", AICB),
+            Self::Head => ("head", "2 b s h / cp", MEGATRON),
+            Self::Loss => ("loss", "4 b s / cp", AICB),
+            Self::Activations => ("activations", "M / tp; without sequence-parallel M", AICB),
+            Self::InputGradients => ("gradients of inputs", "M / tp; without sequence-parallel M", AICB),
+            Self::SharedEmbedding => ("shared embedding", "4 h V' / tp", MEGATRON),
+            Self::Gradients => ("gradients", "4 P", AICB),
+            Self::ExpertGradients => ("experts' gradients", "4 Pe", AICB),
+            Self::Weights => ("weights", "2 P", AICB),
+            Self::ExpertWeights => ("experts' weights", "2 Pe", AICB),
+            Self::AicbEmbedding => ("embedding, as in AICB", "2 V h", AICB),
+            Self::AicbOptimizer => ("optimizer, as in AICB", "4", AICB),
+        }
+    }
+}
+
+/// Equal messages of an iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Message {
+    /// Purpose of the message.
+    pub purpose: Purpose,
+    /// Kind of collective: `all-gather`, or `send`.
+    pub kind: &'static str,
+    /// Group of a collective; `None` for a send.
+    pub group: Option<GroupKind>,
+    /// Ranks of a group, or 2.
+    pub members: u32,
+    /// Size in bytes, of the whole of an all-gather or a reduce-scatter.
+    pub bytes: u64,
+}
+
+impl ModelProgram {
+    /// Returns the messages of an iteration with their number; a collective counts once for all its members.
+    pub fn messages(&self) -> Vec<(Message, u64)> {
+        let mut counts: SortedMap<Message, u64> = SortedMap::new();
+        for stage in 0..self.plan().parallel.pipeline {
+            for step in self.steps(stage) {
+                let (purpose, communication) = match step.kind {
+                    StepKind::Compute { .. } | StepKind::Receive(_) => continue,
+                    StepKind::Send(message) => (message.purpose, None),
+                    StepKind::Collective { shape } => {
+                        let shape = self.shape(shape);
+                        (shape.purpose, Some(shape))
+                    }
+                };
+                let (message, groups) = match (communication, step.kind) {
+                    (
+                        Some(Communication {
+                            kind, group, bytes, ..
+                        }),
+                        _,
+                    ) => {
+                        let members = self.layout().size(group);
+                        let message = Message {
+                            purpose,
+                            kind: kind.name(),
+                            group: Some(group),
+                            members,
+                            bytes,
+                        };
+                        // The first and the last stage take part in one collective: the first counts it.
+                        let per_stage = match group {
+                            GroupKind::Embedding if stage > 0 => 0,
+                            GroupKind::Embedding => self.layout().per_stage(),
+                            _ => self.layout().per_stage() / members,
+                        };
+                        (message, per_stage)
+                    }
+                    (None, StepKind::Send(sent)) => {
+                        let message = Message {
+                            purpose,
+                            kind: "send",
+                            group: None,
+                            members: 2,
+                            bytes: sent.bytes,
+                        };
+                        (message, self.layout().per_stage())
+                    }
+                    _ => continue,
+                };
+                if groups > 0 {
+                    *counts.entry(message).or_default() += u64::from(groups);
+                }
+            }
+        }
+        counts.into_iter().collect()
+    }
+
+    /// Returns the messages as a table for a terminal.
+    pub fn text(&self) -> String {
+        let rows = self.messages();
+        let header = [
+            "message", "group", "ranks", "bytes", "number", "formula", "source",
+        ]
+        .map(String::from);
+        let rows = rows.into_iter().map(|(message, count)| {
+            let (name, formula, source) = message.purpose.about();
+            [
+                format!("{name}, {}", message.kind),
+                message.group.map_or("neighbour", GroupKind::name).to_string(),
+                message.members.to_string(),
+                message.bytes.to_string(),
+                count.to_string(),
+                formula.to_string(),
+                source.to_string(),
+            ]
+        });
+        let rows: Vec<[String; 7]> = std::iter::once(header).chain(rows).collect();
+        let width = |column: usize| {
+            rows.iter()
+                .map(|row| row[column].chars().count())
+                .max()
+                .unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..7).map(width).collect();
+        let mut text = String::new();
+        for row in &rows {
+            let cells = row
+                .iter()
+                .zip(&widths)
+                .enumerate()
+                .map(|(column, (cell, &width))| match column {
+                    2..=4 => format!("{cell:>width$}"),
+                    _ => format!("{cell:<width$}"),
+                });
+            text += cells.collect::<Vec<_>>().join("  ").trim_end();
+            text.push('\n');
+        }
+        text
+    }
+}
