@@ -19,6 +19,7 @@ const KINDS: &[(&str, &str)] = &[
     ("cbfc", include_str!("acts/cbfc.toml")),
     ("job", include_str!("acts/job.toml")),
     ("trace", include_str!("acts/trace.toml")),
+    ("model", include_str!("acts/model.toml")),
     ("ns3-hpcc", include_str!("acts/ns3-hpcc.toml")),
     ("bolt-ns3", include_str!("acts/bolt-ns3.toml")),
     ("bolt-ns3-swift", include_str!("acts/bolt-ns3-swift.toml")),
@@ -77,9 +78,23 @@ fn own_values(path: &str) -> &'static [&'static str] {
     match path.rsplit_once(".0.").map_or(path, |(_, key)| key) {
         "shuffle-ties" => &["5"],
         "wait" => &["\"nothing\""],
-        "goal" | "chakra" | "simai" | "rules.system" | "rules.groups" | "rules.links" => &["\"nothing\""],
+        "goal" | "chakra" | "simai" | "model" | "rules.system" | "rules.groups" | "rules.links" => {
+            &["\"nothing\""]
+        }
         "rules.eager" => &["\"1B\""],
         "rules.gap" => &["\"50us\""],
+        "model.preset" => &["\"gpt-13\""],
+        "model.layers" | "model.heads" | "model.experts" => &["8"],
+        "model.hidden" | "model.ffn" | "model.vocabulary" | "training.sequence" => &["128"],
+        "training.global-batch" => &["32"],
+        "training.schedule" => &["\"gpipe\""],
+        "training.stages" => &["[1, 3]"],
+        "training.bucket" => &["\"10KB\""],
+        "training.like" => &["\"aicb\""],
+        "training.flops" => &["\"1T\""],
+        "training.memory" => &["\"1GB/s\""],
+        "parallel.tensor" | "parallel.pipeline" | "parallel.data" | "parallel.expert"
+        | "parallel.context" => &["3", "1"],
         "topology.leaf-spine.oversubscription" => &["8"],
         "topology.star.delay" => &["\"1us\"", "\"3us\""],
         "network.detection.kind" => &["\"np-ecn\"", "\"tcd\""],
@@ -235,7 +250,12 @@ fn keys_of(text: &str, whole: bool) -> Vec<Key> {
         | "network.route" => text
             .contains(&format!("[[{name}]]"))
             .then(|| format!("{name}.0.")),
-        "job.rules" => text.contains("goal =").then(|| "job.0.rules.".to_string()),
+        "job.rules" => {
+            (text.contains("goal =") || text.contains("[job.model]")).then(|| "job.0.rules.".to_string())
+        }
+        "job.model" | "job.parallel" | "job.training" | "job.training.times" => text
+            .contains("[job.model]")
+            .then(|| format!("{}.", name.replacen("job", "job.0", 1))),
         "job.step" => text.contains("[[job.step]]").then(|| "job.0.step.0.".to_string()),
         "job.step.send" => text.contains("send =").then(|| "job.0.step.2.send.".to_string()),
         "job.step.pipeline" => text
@@ -406,7 +426,7 @@ fn every_key_acts_or_is_said_not_to() {
     let kinds: Vec<_> = kinds.map(|(_, kind)| kind).collect();
     let all = on_threads(&kinds, |(kind, text)| {
         let base = Base::of(kind, text).unwrap_or_else(|error| panic!("{kind}: {error}"));
-        let keys = keys_of(text, !["job", "trace", "schemes"].contains(kind));
+        let keys = keys_of(text, !["job", "trace", "model", "schemes"].contains(kind));
         let keys = keys.iter().filter(|key| !key.is_excused(kind));
         keys.flat_map(|key| faults(kind, text, &base, key)).collect()
     });

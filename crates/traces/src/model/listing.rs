@@ -166,6 +166,45 @@ impl ModelProgram {
         counts.into_iter().collect()
     }
 
+    /// Returns the degrees of parallelism, the batch and the weights as text for a terminal.
+    pub fn summary(&self) -> String {
+        let plan = self.plan();
+        let (parallel, training) = (&plan.parallel, &plan.training);
+        let mut text = format!(
+            "{} on {} ranks: tensor {}, context {}, data {}, expert {}, pipeline {}\n\
+             {} micro-batches of {} sequences of {} tokens at each replica\n",
+            plan.model.name,
+            parallel.ranks(),
+            parallel.tensor,
+            parallel.context,
+            parallel.data,
+            parallel.expert,
+            parallel.pipeline,
+            plan.micro_batches(),
+            training.micro_batch,
+            training.sequence
+        );
+        let mut stages: Vec<((u64, u64), u32)> = Vec::new();
+        for weights in (0..parallel.pipeline).map(|stage| plan.weights(stage)) {
+            match stages.last_mut() {
+                Some((same, count)) if *same == weights => *count += 1,
+                _ => stages.push((weights, 1)),
+            }
+        }
+        let mut first = 0;
+        for ((all, experts), count) in stages {
+            let last = first + count - 1;
+            let range = if count == 1 {
+                format!("stage {first}")
+            } else {
+                format!("stages {first} to {last}")
+            };
+            text += &format!("{range}: P = {all} weights of a rank, Pe = {experts} of its experts\n");
+            first += count;
+        }
+        text
+    }
+
     /// Returns the messages as a table for a terminal.
     pub fn text(&self) -> String {
         let rows = self.messages();

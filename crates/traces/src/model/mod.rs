@@ -14,6 +14,8 @@ mod schedule;
 mod stage;
 pub mod times;
 
+use crate::collective::{Algorithm, CollectiveRules, Rings};
+
 pub use limits::{Fault, MOST_OPERATIONS};
 pub use presets::{Model, PRESETS, preset};
 pub use program::{ModelProgram, program};
@@ -139,6 +141,16 @@ pub struct Plan {
     pub parallel: Parallel,
     /// Batch, schedule and rates.
     pub training: Training,
+}
+
+/// Returns the rules by which collectives of models run: `rings` of all ranks, and all-to-all directly.
+pub fn collective_rules(rings: Rings) -> CollectiveRules {
+    CollectiveRules {
+        all_to_all: Algorithm::Direct,
+        gather_size_is_part: false,
+        rings,
+        ..CollectiveRules::default()
+    }
 }
 
 impl Plan {

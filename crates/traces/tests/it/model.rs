@@ -14,7 +14,7 @@ use paceline_traces::model::{
     Gpu, Granularity, Model, PRESETS, Parallel, Plan, Precision, Schedule, Training, preset, program,
 };
 use paceline_traces::program::{CollectiveKind, Program, Work};
-use paceline_traces::simai;
+use paceline_traces::{goal, simai};
 use proptest::prelude::*;
 
 const GPU: Gpu = Gpu {
@@ -476,4 +476,40 @@ proptest! {
         let (layer, stage) = (bytes(Granularity::Layer), bytes(Granularity::Stage));
         prop_assert_eq!(layer, stage);
     }
+}
+
+/// As GOAL, a job has the same bytes, and runs to its end.
+#[test]
+fn a_job_as_goal_is_the_same() {
+    let plan = reduced_moe();
+    let job = program(&plan);
+    let mut text = Vec::new();
+    goal::write_program(&job, &rules().collectives, &mut text).unwrap();
+    let (written, _) = goal::read_bytes("moe.goal", &text).unwrap();
+    let report = check(&written, u64::MAX);
+    assert!(
+        report.errors.is_empty() && report.cautions.is_empty(),
+        "{report:?}"
+    );
+    let sent = |rank| {
+        let works = (0..written.operations(rank)).map(|number| written.operation(rank, number).work);
+        works.filter_map(|work| match work {
+            Work::Send { bytes, .. } => Some(bytes),
+            _ => None,
+        })
+    };
+    let total: u64 = sent(5).sum();
+    let mut expected = 0;
+    for ((kind, bytes), count) in of_rank(&job, 5) {
+        // Groups by kind and size, as in the file.
+        let n = match (kind, bytes) {
+            (_, 512) if kind == CollectiveKind::AllGather => 16,
+            (CollectiveKind::AllToAll, _) => 8,
+            (_, 1_082_368 | 2_164_736) => 16,
+            _ => 2,
+        };
+        let steps = if kind == CollectiveKind::AllReduce { 2 } else { 1 };
+        expected += count * steps * (n - 1) * (bytes / n).max(1);
+    }
+    assert_eq!(total, expected);
 }
