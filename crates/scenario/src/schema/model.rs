@@ -72,7 +72,7 @@ tables! {
         /// each position has a trained vector
         positions: bool => "false";
         /// number of weights of a layer's attention, where heads do not determine it
-        attention_weights: Spanned<u64> => "from the heads";
+        attention_weights: Spanned<u32> => "from the heads";
         /// experts of a layer; 0 for a dense model
         experts: Spanned<u32> => "0";
         /// experts that each token goes to

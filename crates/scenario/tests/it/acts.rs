@@ -259,7 +259,7 @@ fn keys_of(text: &str, whole: bool) -> Vec<Key> {
         "job.step" => text.contains("[[job.step]]").then(|| "job.0.step.0.".to_string()),
         "job.step.send" => text.contains("send =").then(|| "job.0.step.2.send.".to_string()),
         "job.step.pipeline" => text
-            .contains("pipeline =")
+            .contains("pipeline = {")
             .then(|| "job.0.step.3.pipeline.".to_string()),
         _ if !whole => None,
         "" => Some(String::new()),

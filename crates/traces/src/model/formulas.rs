@@ -128,7 +128,10 @@ impl Plan {
     pub fn attention_weights(&self) -> u64 {
         let model = &self.model;
         let width = u64::from(model.head_dim) * 2 * (u64::from(model.heads) + u64::from(model.kv_heads));
-        model.attention_weights.unwrap_or(product([self.h(), width])) / self.tp()
+        let all = model
+            .attention_weights
+            .map_or(product([self.h(), width]), u64::from);
+        all / self.tp()
     }
 
     /// Returns the weights of a two- or three-layer perceptron with this inner width.

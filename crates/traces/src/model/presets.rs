@@ -26,7 +26,7 @@ pub struct Model {
     /// True if each position has a trained vector.
     pub positions: bool,
     /// Weights of a layer's attention; `None` to derive them from the heads.
-    pub attention_weights: Option<u64>,
+    pub attention_weights: Option<u32>,
     /// Experts of a layer; 0 for a dense model.
     pub experts: u32,
     /// Experts that a token goes to, k.
@@ -51,7 +51,7 @@ pub struct Preset {
     /// Gated MLP, tied embeddings, trained positions.
     has: [bool; 3],
     /// Weights of a layer's attention, if heads do not determine them.
-    attention_weights: Option<u64>,
+    attention_weights: Option<u32>,
     /// Experts, top-k, expert-ffn, shared-experts, dense-layers.
     experts: [u32; 5],
 }

@@ -491,14 +491,12 @@ fn a_job_as_goal_is_the_same() {
         report.errors.is_empty() && report.cautions.is_empty(),
         "{report:?}"
     );
-    let sent = |rank| {
-        let works = (0..written.operations(rank)).map(|number| written.operation(rank, number).work);
-        works.filter_map(|work| match work {
-            Work::Send { bytes, .. } => Some(bytes),
-            _ => None,
-        })
-    };
-    let total: u64 = sent(5).sum();
+    let works = (0..written.operations(5)).map(|number| written.operation(5, number).work);
+    let sent = works.filter_map(|work| match work {
+        Work::Send { bytes, .. } => Some(bytes),
+        _ => None,
+    });
+    let total: u64 = sent.sum();
     let mut expected = 0;
     for ((kind, bytes), count) in of_rank(&job, 5) {
         // Groups by kind and size, as in the file.
