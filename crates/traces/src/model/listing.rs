@@ -6,9 +6,18 @@ use super::layout::GroupKind;
 use super::program::ModelProgram;
 use super::stage::{Communication, StepKind};
 
-/// Source of formulas that AICB's generator has too.
-const AICB: &str = "aliyun/aicb@23eec3c4, SimAI_training_workload_generator.py";
-const MEGATRON: &str = "Narayanan et al. 2021; Korthikanti et al. 2022";
+/// Sources of formulas, by the name in the table.
+const SOURCES: [(&str, &str); 3] = [
+    (
+        "AICB",
+        "aliyun/aicb@23eec3c4, workload_generator/SimAI_training_workload_generator.py",
+    ),
+    ("Megatron", "Narayanan et al. (2021), Korthikanti et al. (2022)"),
+    ("ring", "Liu et al. (2023), ring attention"),
+];
+const AICB: &str = SOURCES[0].0;
+const MEGATRON: &str = SOURCES[1].0;
+const RING: &str = SOURCES[2].0;
 
 /// Purpose of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -67,11 +76,7 @@ impl Purpose {
             Self::Embedding => ("embedding", "2 b s h / cp", MEGATRON),
             Self::AttentionIn => ("attention, in", "2 b s h / cp", AICB),
             Self::AttentionOut => ("attention, out", "2 b s h / cp", AICB),
-            Self::KeysAndValues => (
-                "keys and values",
-                "4 b s d n / (cp tp)",
-                "Liu et al. 2023, ring attention",
-            ),
+            Self::KeysAndValues => ("keys and values", "4 b s d n / (cp tp)", RING),
             Self::MlpIn => ("mlp, in", "2 b s h / cp", AICB),
             Self::MlpOut => ("mlp, out", "2 b s h / cp", AICB),
             Self::Router => ("router", "2 ep E tp", AICB),
@@ -107,6 +112,18 @@ pub struct Message {
     pub members: u32,
     /// Size in bytes, of the whole of an all-gather or a reduce-scatter.
     pub bytes: u64,
+}
+
+impl Message {
+    /// Returns the bytes that all members send together.
+    pub fn sent(&self) -> u64 {
+        let others = u64::from(self.members) - 1;
+        match self.kind {
+            "send" => self.bytes,
+            "all-reduce" => self.bytes.saturating_mul(2 * others),
+            _ => self.bytes.saturating_mul(others),
+        }
+    }
 }
 
 impl ModelProgram {
@@ -172,7 +189,7 @@ impl ModelProgram {
         let (parallel, training) = (&plan.parallel, &plan.training);
         let mut text = format!(
             "{} on {} ranks: tensor {}, context {}, data {}, expert {}, pipeline {}\n\
-             {} micro-batches of {} sequences of {} tokens at each replica\n",
+             {} micro-batches of {} * {} tokens at each replica\n",
             plan.model.name,
             parallel.ranks(),
             parallel.tensor,
@@ -245,6 +262,14 @@ impl ModelProgram {
             text += cells.collect::<Vec<_>>().join("  ").trim_end();
             text.push('\n');
         }
-        text
+        let sent = self.messages().into_iter().fold(0_u64, |sum, (message, count)| {
+            sum.saturating_add(message.sent().saturating_mul(count))
+        });
+        for (name, source) in SOURCES {
+            if rows.iter().any(|row| row[6] == name) {
+                text += &format!("{name}: {source}\n");
+            }
+        }
+        text + &format!("all ranks together send {sent} bytes in an iteration\n")
     }
 }

@@ -510,4 +510,17 @@ fn a_job_as_goal_is_the_same() {
         expected += count * steps * (n - 1) * (bytes / n).max(1);
     }
     assert_eq!(total, expected);
+    let all: u64 = (0..32)
+        .flat_map(|rank| (0..written.operations(rank)).map(move |number| (rank, number)))
+        .map(|(rank, number)| match written.operation(rank, number).work {
+            Work::Send { bytes, .. } => bytes,
+            _ => 0,
+        })
+        .sum();
+    let listed: u64 = job
+        .messages()
+        .iter()
+        .map(|(message, count)| message.sent() * count)
+        .sum();
+    assert_eq!(all, listed);
 }

@@ -149,10 +149,8 @@ fn model(cx: &Cx<'_>, keys: &Keys<'_>, job: &mut schema::Job) -> Result<Model, P
         fill_value(slot, base.as_ref().map_or(default, value))
     };
     let found = Model {
-        name: table
-            .preset
-            .as_ref()
-            .map_or("model".to_string(), |name| name.get_ref().clone()),
+        name: (table.preset.as_ref())
+            .map_or("model".to_string(), |name| format!("changed {}", name.get_ref())),
         layers,
         hidden,
         heads,
