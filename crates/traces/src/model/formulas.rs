@@ -2,7 +2,7 @@
 //!
 //! h hidden, L layers, s sequence, b micro-batch, V vocabulary, k top-k, E experts; tp, pp, dp, ep, cp degrees of
 //! parallelism; SP sequence parallelism; P weights of a rank but experts, Pe weights of its experts. An element has
-//! two bytes, a gradient four. Sources: [`super::listing`].
+//! two bytes, a gradient four. Sources: [`super::Purpose`].
 //!
 //! | message | group | bytes | number |
 //! |---|---|---|---|
@@ -26,7 +26,7 @@
 //! tensor parallelism backward; and every stage has the final all-gather, the losses, an all-reduce of 2 V h, and four
 //! of 4 bytes. Experts' gradients are also part of those over dp there.
 
-use super::{Plan, Precision};
+use super::plan::{Plan, Precision};
 
 /// Ranks of a tensor-parallel group times this divide the padded vocabulary (Megatron's
 /// `make-vocab-size-divisible-by`).

@@ -1,7 +1,7 @@
 //! Groups of ranks, in Megatron's order: tensor parallelism is fastest, then context, experts, data; the pipeline is
 //! slowest. Rank = t + tp (c + cp (e + ep (x + dp/ep p))).
 
-use super::Parallel;
+use super::plan::Parallel;
 use crate::program::Rank;
 
 /// Purpose of a group.

@@ -1,6 +1,6 @@
 //! Checks of a plan: ranges of its numbers, and divisions that must be even.
 
-use super::{Plan, Schedule};
+use super::plan::{Plan, Schedule};
 
 /// Largest number of operations of a job's iteration over all ranks, and of one rank.
 pub const MOST_OPERATIONS: u64 = 1 << 28;

@@ -1,10 +1,9 @@
 //! Passes of a micro-batch through a layer, and through what is before the first and behind the last.
 
+use super::communication::{Communication, Purpose};
 use super::layout::GroupKind;
-use super::listing::Purpose;
-use super::stage::Communication;
+use super::plan::{Plan, Schedule};
 use super::times::{Part, PartTime};
-use super::{Plan, Schedule};
 use crate::program::CollectiveKind;
 
 /// Pass of a micro-batch, by what it computes.

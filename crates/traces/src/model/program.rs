@@ -1,10 +1,11 @@
 //! Program of a training job. Ranks of a stage share its operations, so that its memory grows with the number of stages,
 //! not of ranks.
 
-use super::Plan;
+use super::communication::Communication;
 use super::layout::{GroupKind, Layout};
+use super::plan::Plan;
 use super::schedule::Pass;
-use super::stage::{Builder, Communication, Peer, Stage, Step, StepKind};
+use super::stage::{Builder, Peer, Stage, Step, StepKind};
 use crate::program::{Collective, Lanes, NO_LANE, Operation, OperationId, Order, Program, Rank, Work};
 
 /// Training job of a model.

@@ -1,6 +1,6 @@
 //! Order in which a stage of a pipeline works on micro-batches.
 
-use super::Schedule;
+use super::plan::Schedule;
 
 /// Pass of a micro-batch through a virtual stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

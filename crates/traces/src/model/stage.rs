@@ -1,20 +1,12 @@
 //! Operations of a stage, which are the same at all of its ranks but for their peers and groups.
 
+use super::communication::{Communication, Purpose};
 use super::layout::{GroupKind, Layout};
-use super::listing::Purpose;
 use super::pass::{Direction, Item, Items};
+use super::plan::{Granularity, Plan, Schedule};
 use super::schedule::{Pass, Pipeline, Slot, order};
-use super::{Granularity, Plan};
-use crate::program::{CollectiveKind, OperationId};
 
-/// Collective but for its members.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Communication {
-    pub(super) purpose: Purpose,
-    pub(super) kind: CollectiveKind,
-    pub(super) group: GroupKind,
-    pub(super) bytes: u64,
-}
+use crate::program::{CollectiveKind, OperationId};
 
 /// Other end of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,7 +218,7 @@ impl<'a> Builder<'a> {
                 if has_head {
                     self.items(Direction::Backward, |items| items.head());
                 }
-                let has_weights = plan.training.schedule != super::Schedule::ZeroBubble;
+                let has_weights = plan.training.schedule != Schedule::ZeroBubble;
                 self.layers(Direction::Backward, layers, |builder, layer| {
                     if has_weights {
                         builder.layer_is_ready(slot, layer);

@@ -6,8 +6,8 @@
 //! output. The optimizer reads a gradient and three states of four bytes per weight of its part, and writes the states
 //! and a weight of two bytes.
 
-use super::Plan;
 use super::formulas::product;
+use super::plan::Plan;
 
 /// Part of a model whose computing time can be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,9 +27,6 @@ const LONGEST: f64 = 1e15;
 
 /// Traffic of the optimizer per weight, in bytes.
 const OPTIMIZER_BYTES: f64 = 30.0;
-
-/// Number of [`Part`]s.
-pub const PARTS: usize = 4;
 
 /// Time of a part for a micro-batch, in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use paceline_traces::model::times::{PARTS, Part};
+use paceline_traces::model::times::Part;
 use paceline_traces::model::{
-    Fault, Gpu, Granularity, Model, PRESETS, Parallel, Plan, Precision, Schedule, Training, preset, program,
+    Fault, Gpu, Granularity, Model, PARTS, PRESETS, Parallel, Plan, Precision, Schedule, Training, preset,
+    program,
 };
 use toml::Spanned;
 
