@@ -15,6 +15,7 @@ mod frontier;
 pub mod goal;
 pub mod graph;
 pub mod loggops;
+pub mod model;
 pub mod network;
 pub mod open;
 pub mod program;

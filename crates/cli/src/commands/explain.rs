@@ -6,7 +6,9 @@ use clap::Args;
 use paceline_explain::{explain as page, index};
 use paceline_scenario::{builtin, find_model};
 use paceline_traces::explain::{Costs, explain as numbers};
+use paceline_traces::model::program;
 use paceline_traces::open;
+use paceline_traces::program::Program;
 
 #[cfg(feature = "training")]
 use super::{folder, forest};
@@ -21,21 +23,23 @@ Examples:
   paceline explain incast-16 > mine.toml
                                        a built-in scenario, as a start for your own
   paceline explain app.goal --rate 400   a trace: messages, bytes, critical path without contention
+  paceline explain job.toml              a scenario's jobs by a model: each message with its formula
   paceline explain adpg-tree-300 --page forest.html
                                        a page about a forest: features and proofs";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ExplainArgs {
-    /// A name or key, a model file, or a trace (GOAL, Chakra, SimAI) [default: list all names]
+    /// A name or key, a model file, a trace (GOAL, Chakra, SimAI), or a scenario with a job by a model [default: list
+    /// all names]
     name: Option<String>,
     /// Write an HTML page about a forest: feature importance and proofs
     #[arg(long, value_name = "FILE", requires = "name")]
     page: Option<PathBuf>,
-    /// Of a trace: latency of a message, for the critical path
+    /// Of a trace or model: latency of a message, for the critical path
     #[arg(long, value_name = "NS", default_value_t = 1000)]
     latency: u64,
-    /// Of a trace: rate of a link, for the critical path
+    /// Of a trace or model: rate of a link, for the critical path
     #[arg(long, value_name = "GBPS", default_value_t = 100)]
     rate: u32,
     /// Replace an existing page
@@ -80,6 +84,9 @@ pub(super) fn explain(args: &ExplainArgs) -> Ended {
     if open::format(Path::new(name)).is_some() {
         return trace(args, Path::new(name));
     }
+    if super::model_jobs::is_scenario(Path::new(name)) {
+        return models(args, Path::new(name));
+    }
     output::print(&page(name, width).map_err(Failure::arguments)?)?;
     // A scenario's page is its file, so hints go to standard error.
     let name = name.trim();
@@ -96,19 +103,43 @@ fn trace(args: &ExplainArgs, path: &Path) -> Ended {
         format,
         cautions,
     } = open::open(path).map_err(output::trouble)?;
-    let costs = Costs::alpha_beta(args.latency, u64::from(args.rate) * 1_000_000_000);
-    let explained = numbers(&*program, &costs).map_err(output::trouble)?;
     for caution in cautions {
         say!("warning: {}", caution.text);
     }
     let text = format!(
-        "{}: {}\n{}(critical path: {} ns and {} Gbit/s for each message, none waits for another)\n",
+        "{}: {}\n{}",
         path.display(),
         format.name(),
-        explained.text(),
-        args.latency,
-        args.rate
+        statistics(args, &*program)?
     );
     output::print(&text)?;
     Ok(Done::All)
+}
+
+/// Prints messages and statistics of a scenario's jobs by a model.
+fn models(args: &ExplainArgs, path: &Path) -> Ended {
+    for (label, plan) in super::model_jobs::plans(path)? {
+        let program = program(&plan);
+        let text = format!(
+            "{}: job {label}\n{}\n{}\n{}",
+            path.display(),
+            program.summary(),
+            program.text(),
+            statistics(args, &program)?
+        );
+        output::print(&text)?;
+    }
+    Ok(Done::All)
+}
+
+/// Returns the statistics of a program as text.
+fn statistics(args: &ExplainArgs, program: &dyn Program) -> Result<String, Failure> {
+    let costs = Costs::alpha_beta(args.latency, u64::from(args.rate) * 1_000_000_000);
+    let explained = numbers(program, &costs).map_err(output::trouble)?;
+    Ok(format!(
+        "{}(critical path: {} ns and {} Gbit/s for each message, none waits for another)\n",
+        explained.text(),
+        args.latency,
+        args.rate
+    ))
 }

@@ -15,6 +15,7 @@ mod forest;
 mod generate;
 mod list;
 mod merge;
+mod model_jobs;
 mod mpi;
 mod plot;
 mod query;

@@ -102,7 +102,63 @@ impl Draft {
         format!("trace = {{ file = \"trace.csv\"{more} }}")
     }
 
+    /// Writes a job by a small model.
+    fn model_job(&mut self, chance: &mut Mutator) {
+        self.line("[[job]]\nlabel = \"job\"\nranks = 4\nshare-hosts = true");
+        let has_experts = chance.once_in(2);
+        let experts = if has_experts {
+            ", experts = 4, top-k = 2, expert-ffn = 8"
+        } else {
+            ""
+        };
+        self.line(format!(
+            "model = {{ layers = 4, hidden = 16, heads = 2, vocabulary = 64{experts} }}"
+        ));
+        let mut parallel = vec!["tensor = 2", "pipeline = 2", "data = 4"];
+        parallel.push(if has_experts {
+            "expert = 2"
+        } else {
+            "context = 2, tensor = 2"
+        });
+        // Wrong keys are worth a test only now and then.
+        if chance.once_in(20) {
+            parallel = vec![
+                "tensor = 3",
+                "pipeline = 3, data = 4",
+                "expert = 8",
+                "context = 0",
+            ];
+        }
+        let parallel = *chance.one(&parallel);
+        self.line(format!("parallel = {{ {parallel} }}"));
+        let mut keys = vec![
+            "",
+            ", schedule = \"gpipe\"",
+            ", schedule = \"zero-bubble\"",
+            ", overlap = true, bucket = \"1KB\"",
+            ", optimizer-sharding = false",
+            ", granularity = \"stage\", like = \"aicb\"",
+            ", times = { attention = \"1us\" }",
+        ];
+        keys.push(if has_experts {
+            ", precision = \"fp8\""
+        } else {
+            ", sequence-parallel = false"
+        });
+        keys.extend((parallel == "pipeline = 2").then_some(", interleave = 2"));
+        keys.extend(
+            chance
+                .once_in(20)
+                .then_some(", flops = \"1\", efficiency = 1e-300"),
+        );
+        let key = *chance.one(&keys);
+        self.line(format!("training = {{ global-batch = 8, sequence = 16{key} }}"));
+    }
+
     fn job(&mut self, chance: &mut Mutator) {
+        if self.hosts.len() >= 4 && chance.once_in(4) {
+            return self.model_job(chance);
+        }
         self.line("[[job]]\nlabel = \"job\"\niterations = 2");
         let indices = ["packed", "spread", "random"];
         match chance.below(2) {

@@ -82,6 +82,10 @@ pub fn sections() -> &'static [Entry] {
             entry::<crate::schema::SendStep>("job.step.send"),
             entry::<crate::schema::PipelineStep>("job.step.pipeline"),
             entry::<crate::schema::TraceRules>("job.rules"),
+            entry::<crate::schema::Architecture>("job.model"),
+            entry::<crate::schema::Parallelism>("job.parallel"),
+            entry::<crate::schema::ModelTraining>("job.training"),
+            entry::<crate::schema::ModelTimes>("job.training.times"),
             entry::<Inference>("inference"),
             entry::<InferenceRequests>("inference.requests"),
             entry::<InferencePrefill>("inference.prefill"),
@@ -215,7 +219,9 @@ mod tests {
                 "job.step.send" | "job.step.pipeline" => {
                     format!("[[job]]\n[[job.step]]\n[{}]\n", section.name)
                 }
-                "job.rules" => "[[job]]\n[job.rules]\n".to_string(),
+                "job.rules" | "job.model" | "job.parallel" | "job.training" | "job.training.times" => {
+                    format!("[[job]]\n[{}]\n", section.name)
+                }
                 "network.tier" => "[network.tier.leaf]\n".to_string(),
                 "workload"
                 | "job"

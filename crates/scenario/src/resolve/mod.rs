@@ -595,8 +595,9 @@ const MANY_ITERATIONS: u32 = 10;
 /// Returns true if all traffic is trace-driven jobs, some of which run many iterations.
 fn repeats_traces(scenario: &crate::schema::Scenario) -> bool {
     let mut jobs = scenario.job.iter().map(toml::Spanned::get_ref);
-    let is_by_trace =
-        |job: &crate::schema::Job| job.goal.is_some() || job.chakra.is_some() || job.simai.is_some();
+    let is_by_trace = |job: &crate::schema::Job| {
+        job.goal.is_some() || job.chakra.is_some() || job.simai.is_some() || job.model.is_some()
+    };
     let repeats = |job: &crate::schema::Job| {
         let count = job.iterations.as_ref().map_or(1, |count| *count.get_ref());
         count >= MANY_ITERATIONS

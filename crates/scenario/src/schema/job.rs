@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::facts::OWN;
-use super::{AllReduce, AllToAll, Connections, Nodes, Ring, tables};
+use super::{AllReduce, AllToAll, Connections, ModelChoice, ModelTraining, Nodes, Parallelism, Ring, tables};
 
 tables! {
-    /// A training job: steps that its hosts repeat, or a trace. A host finishes each step before it starts the next; there
-    /// is no barrier between hosts. Flows are labelled `label/step`, those of a trace `label/send` and `label/all-reduce`.
+    /// A training job: steps that its hosts repeat, a trace, or a model. A host finishes each step before it starts the next; there
+    /// is no barrier between hosts. Flows are labelled `label/step`, those of a trace or model `label/send` and `label/all-reduce`.
     struct Job {
         /// name of the job in results
         label: String => "job-0, job-1, ..";
@@ -40,7 +40,14 @@ tables! {
         chakra: Spanned<String>;
         /// a SimAI workload, instead of steps: its path
         simai: Spanned<String>;
-        /// number of iterations; of a trace, how often it is run
+        /// a model's training, instead of steps: `gpt-13b`, `gpt-175b`, `llama-3-8b`, `llama-3-70b`, `llama-3-405b`,
+        /// `mixtral-8x7b`, `deepseek-v3`, or a table
+        model: Spanned<ModelChoice>;
+        /// with `model`: degrees of parallelism
+        parallel: Spanned<Parallelism>;
+        /// with `model`: batch, schedule and rates
+        training: Spanned<ModelTraining>;
+        /// number of iterations; of a trace or model, how often it is run
         iterations: Spanned<u32> = "1";
         /// `persistent`: one queue pair per peer, reused. `per-message`: one queue pair per message; the default of
         /// fidelities other than `exact`
@@ -48,9 +55,9 @@ tables! {
         /// what carries the messages of a trace: `packets`, the network of this scenario; `loggops`, the cost model of
         /// LogGOPSim and ATLAHS; `chunks`, that of ASTRA-sim's analytical network
         network: Spanned<String> = "packets";
-        /// factor on computing times of a trace
+        /// factor on computing times of a trace or model
         compute_scale: Spanned<f64> = "1.0";
-        /// how a trace is carried out
+        /// how a trace or model is carried out
         rules: TraceRules;
         /// the steps of an iteration: a list of tables
         step: Vec<Spanned<JobStep>>;
@@ -112,7 +119,7 @@ tables! {
 }
 
 tables! {
-    /// How the trace of a job is carried out. Keys of one format are refused in jobs of another.
+    /// How the trace or model of a job is carried out. Keys of one format are refused in jobs of another.
     struct TraceRules {
         /// GOAL's o: time that a send or a receive takes its processor
         overhead: Span => "0s; under loggops 1.5us";
@@ -153,13 +160,13 @@ tables! {
         sends: Spanned<String> = "overlap";
         /// algorithm of collectives: `ring`, `direct`, `binomial` or `double-binary`
         algorithm: Spanned<String> = "ring";
-        /// Chakra: parts into which a collective is split
+        /// Chakra, model: parts into which a collective is split
         splits: Spanned<u32> = "1";
-        /// Chakra: parts of a collective under way at a time
+        /// Chakra, model: parts of a collective under way at a time
         active: Spanned<u32> = "1";
         /// SimAI: time between two messages of a ring
         send_latency: Span = "6us";
-        /// SimAI: GPUs of a server
+        /// SimAI, model: GPUs of a server, which the rings of a collective visit one server after another
         gpus_per_server: Spanned<u32> => "that of the topology";
     }
 }

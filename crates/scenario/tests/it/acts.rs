@@ -19,6 +19,7 @@ const KINDS: &[(&str, &str)] = &[
     ("cbfc", include_str!("acts/cbfc.toml")),
     ("job", include_str!("acts/job.toml")),
     ("trace", include_str!("acts/trace.toml")),
+    ("model", include_str!("acts/model.toml")),
     ("inference", include_str!("acts/inference.toml")),
     ("inference-push", include_str!("acts/inference-push.toml")),
     ("ns3-hpcc", include_str!("acts/ns3-hpcc.toml")),
@@ -90,6 +91,18 @@ fn own_values(path: &str) -> &'static [&'static str] {
         "prefill.instance" | "decode.instance" => &["4"],
         "rules.eager" => &["\"1B\""],
         "rules.gap" => &["\"50us\""],
+        "model.preset" => &["\"gpt-13\""],
+        "model.layers" | "model.heads" | "model.experts" => &["8"],
+        "model.hidden" | "model.ffn" | "model.vocabulary" | "training.sequence" => &["128"],
+        "training.global-batch" => &["32"],
+        "training.schedule" => &["\"gpipe\""],
+        "training.stages" => &["[1, 3]"],
+        "training.bucket" => &["\"10KB\""],
+        "training.like" => &["\"aicb\""],
+        "training.flops" => &["\"1T\""],
+        "training.memory" => &["\"1GB/s\""],
+        "parallel.tensor" | "parallel.pipeline" | "parallel.data" | "parallel.expert"
+        | "parallel.context" => &["3", "1"],
         "topology.leaf-spine.oversubscription" => &["8"],
         "topology.star.delay" => &["\"1us\"", "\"3us\""],
         "network.detection.kind" => &["\"np-ecn\"", "\"tcd\""],
@@ -250,11 +263,16 @@ fn keys_of(text: &str, whole: bool) -> Vec<Key> {
             let table = name.replace("inference.", "inference.0.");
             text.contains("[[inference]]").then(|| format!("{table}."))
         }
-        "job.rules" => text.contains("goal =").then(|| "job.0.rules.".to_string()),
+        "job.rules" => {
+            (text.contains("goal =") || text.contains("[job.model]")).then(|| "job.0.rules.".to_string())
+        }
+        "job.model" | "job.parallel" | "job.training" | "job.training.times" => text
+            .contains("[job.model]")
+            .then(|| format!("{}.", name.replacen("job", "job.0", 1))),
         "job.step" => text.contains("[[job.step]]").then(|| "job.0.step.0.".to_string()),
         "job.step.send" => text.contains("send =").then(|| "job.0.step.2.send.".to_string()),
         "job.step.pipeline" => text
-            .contains("pipeline =")
+            .contains("pipeline = {")
             .then(|| "job.0.step.3.pipeline.".to_string()),
         _ if !whole => None,
         "" => Some(String::new()),
@@ -423,7 +441,7 @@ fn every_key_acts_or_is_said_not_to() {
         let base = Base::of(kind, text).unwrap_or_else(|error| panic!("{kind}: {error}"));
         let keys = keys_of(
             text,
-            !["job", "trace", "schemes", "inference", "inference-push"].contains(kind),
+            !["job", "trace", "model", "schemes", "inference", "inference-push"].contains(kind),
         );
         let keys = keys.iter().filter(|key| !key.is_excused(kind));
         keys.flat_map(|key| faults(kind, text, &base, key)).collect()

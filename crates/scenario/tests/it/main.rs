@@ -16,6 +16,7 @@ mod jobs;
 mod lanes;
 mod library_collectives;
 mod links;
+mod model_jobs;
 mod models;
 mod names;
 mod ns3;

@@ -14,6 +14,10 @@ struct KeyPosition {
 const TOPOLOGY: &str = "[topology.star]\nhosts = 4\n";
 const WORKLOAD: &str = "[[workload]]\nincast = { fan-in = 2, receiver = 3, size = \"10KB\" }\n";
 
+const MODEL: &str = "[[job]]\n[job.model]\nlayers = 2\nhidden = 8\nheads = 2\nvocabulary = 9\nexperts = 2\ntop-k = 1\n\
+                     expert-ffn = 8\n[job.parallel]\npipeline = 2\nexpert = 2\n[job.training]\nglobal-batch = 2\n\
+                     sequence = 8\noverlap = true\n";
+
 fn scenario(topology: &str, workload: &str, rest: &str) -> String {
     format!("duration = \"1ms\"\n{topology}{workload}[cc]\nscheme = \"dcqcn\"\n{rest}")
 }
@@ -42,9 +46,11 @@ fn section(name: &str) -> KeyPosition {
         "parity.bolt-ns3" => "[parity.bolt-ns3]\n",
         _ => "",
     };
-    let text = scenario(TOPOLOGY, WORKLOAD, rest);
+    let is_model = ["job.model", "job.parallel", "job.training", "job.training.times"].contains(&name);
+    let text = scenario(TOPOLOGY, if is_model { MODEL } else { WORKLOAD }, rest);
     let path = match name {
         "network.tier" => "network.tier.leaf.".to_string(),
+        _ if is_model => format!("{}.", name.replacen("job", "job.0", 1)),
         "workload"
         | "network.failure"
         | "network.link-change"

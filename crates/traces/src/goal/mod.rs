@@ -6,6 +6,7 @@
 
 mod binary;
 mod cursor;
+mod expand;
 mod labels;
 mod places;
 mod record;
@@ -27,6 +28,7 @@ use store::Store;
 use crate::program::{self, Lanes, NO_LANE, Operation, OperationId, Order, Rank, Work};
 use crate::trouble::{Caution, Trouble};
 
+pub use expand::write_program;
 pub use write::{write_binary, write_text};
 
 /// GOAL program in its binary form, in memory or in a file.

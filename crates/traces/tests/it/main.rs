@@ -13,6 +13,7 @@ mod goal;
 mod goal_mutated;
 mod goal_random;
 mod loggops;
+mod model;
 #[cfg(not(debug_assertions))]
 mod scale;
 mod simai;

@@ -152,3 +152,54 @@ fn scale_of_an_all_to_all() {
         );
     }
 }
+
+/// Builds and checks a step of DeepSeek-V3 on 2,048 ranks, as its authors trained it: 16 stages, experts on 64 ranks.
+#[test]
+#[ignore = "measures"]
+fn deepseek_on_2048_ranks() {
+    use paceline_traces::model::{
+        Gpu, Granularity, Parallel, Plan, Precision, Schedule, Training, preset, program,
+    };
+    let parallel = Parallel {
+        pipeline: 16,
+        data: 128,
+        expert: 64,
+        ..Parallel::ONE
+    };
+    let training = Training {
+        // 15,360 sequences, in micro-batches of one.
+        global_batch: 15_360,
+        micro_batch: 1,
+        sequence: 4096,
+        schedule: Schedule::ZeroBubble,
+        interleave: 1,
+        stages: [vec![4; 15], vec![1]].concat(),
+        overlap: true,
+        bucket: 160_000_000,
+        optimizer_sharding: true,
+        sequence_parallel: true,
+        precision: Precision::Fp8,
+        granularity: Granularity::Layer,
+        like_aicb: false,
+        gpu: Gpu {
+            flops: 989e12,
+            memory: 3.35e12,
+            efficiency: 0.5,
+            forward_ns: [None; 4],
+        },
+    };
+    let begun = Instant::now();
+    let before = seconds(begun);
+    let plan = Plan::new(preset("deepseek-v3").unwrap(), parallel, training).unwrap();
+    let job = program(&plan);
+    let built = seconds(begun);
+    println!("built: {:.3} s, peak {:?} MB", built - before, peak());
+    let report = check(&job, u64::MAX);
+    assert!(report.errors.is_empty(), "{:?}", report.errors);
+    println!(
+        "checked {} operations: {:.3} s, peak {:?} MB",
+        report.operations,
+        seconds(begun) - built,
+        peak()
+    );
+}

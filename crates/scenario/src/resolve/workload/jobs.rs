@@ -1,8 +1,11 @@
 //! Conversion of `[[job]]` to hosts and their collectives.
 
+use std::sync::Arc;
+
 use paceline_fabric::spec::{NodeId, Program, slowness};
 use paceline_kernel::sorted::SortedSet;
 use paceline_kernel::{Span, Time};
+use paceline_traces::model::Plan;
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
@@ -39,6 +42,8 @@ pub struct Job {
     pub tails: Vec<Vec<Tail>>,
     /// Program of a trace-driven job, which has no collectives in the list.
     pub trace: Option<ByTrace>,
+    /// Model that the job trains, if it names one.
+    pub model: Option<Arc<Plan>>,
 }
 
 /// Program of a trace-driven job.
@@ -77,8 +82,8 @@ pub(super) fn read(
     jobs: &mut [Spanned<schema::Job>],
     net: &Net,
 ) -> Result<Vec<Option<Trace>>, Problem> {
-    let read = |job: &mut Spanned<schema::Job>| traces::read(cx, job, net);
-    let traces: Vec<Option<Trace>> = jobs.iter_mut().map(read).collect::<Result<_, _>>()?;
+    let read = |(index, job): (usize, &mut Spanned<schema::Job>)| traces::read(cx, job, index, net);
+    let traces: Vec<Option<Trace>> = jobs.iter_mut().enumerate().map(read).collect::<Result<_, _>>()?;
     for (job, trace) in jobs.iter_mut().zip(&traces) {
         let (span, job) = (job.span(), job.get_mut());
         if let (Some(trace), None, None) = (trace, &job.hosts, &job.ranks) {
@@ -215,6 +220,7 @@ impl Maker<'_, '_> {
             collectives,
             tails,
             trace: None,
+            model: None,
         })
     }
 

@@ -175,13 +175,13 @@ fn roofline(
 
 /// Units for the rates of a GPU.
 #[derive(Clone, Copy, Debug)]
-enum Unit {
+pub(super) enum Unit {
     Flops,
     Memory,
 }
 
 impl Unit {
-    const fn expected(self) -> &'static str {
+    pub(super) const fn expected(self) -> &'static str {
         match self {
             Self::Flops => "operations per second, such as \"400T\" or \"1.5PFLOP/s\"",
             Self::Memory => "bytes per second, such as \"3TB/s\" or \"900GB/s\"",
@@ -189,7 +189,7 @@ impl Unit {
     }
 
     /// Parses a positive rate per second.
-    fn read(self, text: &str) -> Option<f64> {
+    pub(super) fn read(self, text: &str) -> Option<f64> {
         let text = text.trim();
         let end = text
             .find(|letter: char| !(letter.is_ascii_digit() || letter == '.'))

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use paceline_traces::chakra::System;
+use paceline_traces::model::Plan;
 use paceline_traces::program::Program;
 use paceline_traces::trouble::Trouble;
 
@@ -18,6 +19,8 @@ pub(in crate::resolve::workload) struct Trace {
     pub(super) location: Location,
     /// ASTRA-sim's system file, if the job names one.
     pub(super) system: Option<System>,
+    /// Training of a model, if the job is one.
+    pub(super) plan: Option<Arc<Plan>>,
 }
 
 /// Model that carries the messages.
@@ -43,6 +46,7 @@ pub(super) enum Format {
     Goal,
     Chakra,
     SimAi,
+    Model,
 }
 
 impl Format {
@@ -51,6 +55,7 @@ impl Format {
             Self::Goal => "goal",
             Self::Chakra => "chakra",
             Self::SimAi => "simai",
+            Self::Model => "model",
         }
     }
 }
@@ -64,6 +69,9 @@ impl Trace {
     /// opened.
     pub(super) fn rename(&mut self) {
         let names = &self.names;
+        if names.opened.is_empty() {
+            return;
+        }
         let program = Arc::get_mut(&mut self.program).expect("nobody carries it out yet");
         program.rename(&|file| match file.strip_prefix(names.opened.as_str()) {
             Some(rest) => format!("{}{rest}", names.shown()),
@@ -74,7 +82,7 @@ impl Trace {
 
 /// File names of a trace.
 pub(super) struct Names {
-    /// Path as opened: the whole path, or the common prefix of the ranks' files.
+    /// Path as opened: the whole path, or the common prefix of the ranks' files. Empty if there are no files.
     pub(super) opened: String,
     /// Path in the resolved scenario.
     pub(super) kept: String,
@@ -91,6 +99,9 @@ impl Names {
 
     /// Replaces opened paths in a message by the names in results.
     pub(super) fn in_text(&self, text: &str) -> String {
+        if self.opened.is_empty() {
+            return text.to_string();
+        }
         let (mut said, mut rest) = (String::new(), text);
         while let Some((before, after)) = rest.split_once(self.opened.as_str()) {
             said.push_str(before);

@@ -1,8 +1,9 @@
-//! Trace-driven jobs: GOAL, Chakra, SimAI.
+//! Trace-driven jobs: GOAL, Chakra, SimAI; and models, whose programs run like traces.
 
 mod chakra;
 mod files;
 mod found;
+mod model;
 mod refused;
 mod rules;
 
@@ -37,17 +38,23 @@ const MOST_ITERATIONS: u64 = 10_000_000;
 pub(super) fn read(
     cx: &mut Cx<'_>,
     job: &mut Spanned<schema::Job>,
+    index: usize,
     net: &Net,
 ) -> Result<Option<Trace>, Problem> {
     let (span, job) = (job.span(), job.get_mut());
+    let model = job
+        .model
+        .as_ref()
+        .map(|model| Spanned::new(model.span(), String::new()));
     let written = [
-        (Format::Goal, &job.goal),
-        (Format::Chakra, &job.chakra),
-        (Format::SimAi, &job.simai),
+        (Format::Goal, job.goal.clone()),
+        (Format::Chakra, job.chakra.clone()),
+        (Format::SimAi, job.simai.clone()),
+        (Format::Model, model),
     ];
     let mut present = written
-        .iter()
-        .filter_map(|&(format, path)| Some((format, path.clone()?)));
+        .into_iter()
+        .filter_map(|(format, path)| Some((format, path?)));
     let Some((format, path)) = present.next() else {
         let of_traces = [
             ("network", job.network.as_ref().map(Spanned::span)),
@@ -55,10 +62,12 @@ pub(super) fn read(
             ("rules", job.rules.as_ref().map(|_| span)),
         ];
         let written = of_traces.into_iter().find_map(|(key, span)| Some((key, span?)));
-        return written.map_or(Ok(None), |(key, span)| {
-            let message = format!("`{key}` is for jobs by a trace: `goal`, `chakra` or `simai`");
-            Err(Problem::new(message).at(&cx.texts.at(span)))
-        });
+        if let Some((key, span)) = written {
+            let message =
+                format!("`{key}` is for jobs by a trace or model: `goal`, `chakra`, `simai` or `model`");
+            return Err(Problem::new(message).at(&cx.texts.at(span)));
+        }
+        return model::refuse_tables(cx, job).map(|()| None);
     };
     let location = cx.texts.of_value(&path);
     if let Some((other, second)) = present.next() {
@@ -68,13 +77,18 @@ pub(super) fn read(
             .help("use a job for each trace"));
     }
     if job.step.is_some() {
-        let message = format!("a job by a trace (`{}`) has no steps of its own", format.name());
+        let message = format!(
+            "a job by a trace or model (`{}`) has no steps of its own",
+            format.name()
+        );
         return Err(Problem::new(message).at(&location));
     }
     if job.connections == Some(schema::Connections::Persistent) {
-        let message =
-            "messages of a trace have a queue pair each: `connections = \"persistent\"` is for steps";
+        let message = "messages of a trace or model have a queue pair each: `connections = \"persistent\"` is for steps";
         return Err(Problem::new(message).at(&location));
+    }
+    if format != Format::Model {
+        model::refuse_tables(cx, job)?;
     }
     let known =
         [Network::Packets, Network::LogGops, Network::Chunks].map(|network| (network.name(), network));
@@ -82,7 +96,7 @@ pub(super) fn read(
     let at = cx.texts.of_value(&written);
     let network = choice(cx, written, &known)?;
     if network == Network::LogGops && format != Format::Goal
-        || network == Network::Chunks && format == Format::Goal
+        || network == Network::Chunks && matches!(format, Format::Goal | Format::Model)
     {
         let message = format!(
             "a job by `{}` on this network: `loggops` is for GOAL, `chunks` for Chakra",
@@ -92,7 +106,7 @@ pub(super) fn read(
     }
     let rules = job.rules.get_or_insert_default();
     refused::refuse_others(cx, rules, format, network, &location)?;
-    let mut system = None;
+    let (mut system, mut plan) = (None, None);
     let file = files::TraceFile {
         path: &path,
         location: &location,
@@ -113,6 +127,11 @@ pub(super) fn read(
             rules,
             net,
         )?,
+        Format::Model => {
+            let (read, found) = model::read(cx, job, index, net, &location)?;
+            plan = Some(found);
+            read
+        }
     };
     for Caution { text } in read.cautions {
         cx.warn(WarningKind::Reading, &location, read.names.in_text(&text));
@@ -122,8 +141,11 @@ pub(super) fn read(
         Format::Goal => &mut job.goal,
         Format::Chakra => &mut job.chakra,
         Format::SimAi => &mut job.simai,
+        Format::Model => &mut None,
     };
-    *slot.as_mut().expect("it is present").get_mut() = read.names.kept.clone();
+    if let Some(slot) = slot {
+        *slot.get_mut() = read.names.kept.clone();
+    }
     Ok(Some(Trace {
         program: read.program,
         names: read.names,
@@ -131,6 +153,7 @@ pub(super) fn read(
         network,
         location,
         system,
+        plan,
     }))
 }
 
@@ -217,6 +240,7 @@ impl Maker<'_, '_> {
             hosts: hosts.clone(),
         };
         let is_priced = model.is_some();
+        let plan = trace.plan.take();
         trace.rename();
         let digest = format!("{:x} {rules:?} {common:?} {model:?}", extent.digest);
         let state = match model {
@@ -245,6 +269,7 @@ impl Maker<'_, '_> {
                 repeats: iterations,
                 is_priced,
             }),
+            model: plan,
         };
         Ok((job, program))
     }

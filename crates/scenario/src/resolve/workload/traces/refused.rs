@@ -70,7 +70,10 @@ pub(super) fn refuse_others(
     ];
     for (key, span, of, on) in &keys {
         let Some(span) = span else { continue };
-        let message = if *of != format {
+        // Collectives of a model are carried out as those of Chakra, or on servers as those of SimAI.
+        let of_models = ["algorithm", "splits", "active", "gpus-per-server"];
+        let is_of_model = format == Format::Model && of_models.contains(key);
+        let message = if *of != format && !is_of_model {
             let names = (of.name(), format.name());
             format!(
                 "`{key}` is for jobs by `{}`, and this one is by `{}`",

@@ -2,7 +2,7 @@
 
 use paceline_kernel::{Span, Time};
 use paceline_traces::chunks::Links;
-use paceline_traces::collective::{Algorithm, CollectiveRules};
+use paceline_traces::collective::{Algorithm, CollectiveRules, Rings};
 use paceline_traces::executor::{PointRules, Rules};
 use paceline_traces::loggops::{Parameters, Variant};
 use toml::Spanned;
@@ -71,6 +71,24 @@ impl Trace {
                         &self.location,
                     )?,
                 ),
+                ..Rules::default()
+            },
+            Format::Model => Rules {
+                collectives: CollectiveRules {
+                    rings: match &written.gpus_per_server {
+                        Some(gpus) => Rings::PerServer {
+                            ranks: *gpus.get_ref(),
+                        },
+                        None => Rings::One,
+                    },
+                    gather_size_is_part: false,
+                    ..collectives(cx, written)?
+                },
+                // A message of a pipeline may differ in size from its successor, so tags alone match.
+                point: PointRules {
+                    match_size: false,
+                    ..PointRules::CHAKRA
+                },
                 ..Rules::default()
             },
             Format::Chakra => Rules {
