@@ -9,6 +9,7 @@ mod generators;
 mod hosts;
 mod htsim;
 mod idle;
+mod infragraph;
 mod inherited;
 mod inputs;
 mod jobs;
