@@ -37,6 +37,7 @@ mod copies;
 pub mod fecn;
 pub mod learned;
 mod mark;
+pub mod median;
 mod nearest;
 mod observation;
 pub mod pint;

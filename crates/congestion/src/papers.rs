@@ -43,6 +43,7 @@ papers! {
     ADPG = "RL-CC", "Tessler et al., Reinforcement Learning for Datacenter Congestion Control, AAAI 2022";
     AURORA = "Aurora", "Jay et al., A Deep Reinforcement Learning Perspective on Internet Congestion Control, ICML 2019";
     BOLT = "Bolt", "Arslan et al., Bolt: Sub-RTT Congestion Control for Ultra-Low Latency, NSDI 2023";
+    CC4SPRAYING = "CC4Spraying", "Gerstein et al., Congestion Control for Spraying with Congested Paths, arXiv 2509.07907, 2026";
     DCQCN = "DCQCN", "Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015";
     DCTCP = "DCTCP", "Alizadeh et al., Data Center TCP (DCTCP), SIGCOMM 2010";
     DECC = "DECC", "Chen et al., 数据处理单元赋能的智算中心网络拥塞控制机制, Beijing University of Posts and Telecommunications";

@@ -10,6 +10,11 @@
 //! the queue, and their shares become fair. A window below one packet means less than a packet per round trip: packets
 //! are paced.
 //!
+//! Packets of one flow may take many paths. Then a few late packets on a congested path say little about the others, and
+//! a window that reacts to each of them collapses. LSwift (the alias `lswift`) decreases only after five late
+//! acknowledgements in a row. MSwift (`mswift`) also compares the target with the median of the last delays (Gerstein et
+//! al., 2026). They are for sprayed packets at receivers that take them in any order.
+//!
 //! # Signal it needs
 //! The round-trip time of each packet (a time stamp in data packets). For the endpoint window, the delay of the
 //! receiver's host, which it writes into its ACKs.
@@ -34,10 +39,19 @@
 //! w >= 1:  up to floor(w) packets in flight, at line rate as ACKs come in
 //! w < 1:   a packet every RTT / w                                                        (8)
 //! ```
+//! With `median`, (4) to (6) take the median of the fabric's last H delays as `delay`. An ACK is late if `delay` is not
+//! below the target. With `late-acks` above one, (6) also waits for so many late ACKs since the last decrease or the last
+//! ACK that was not late.
+//! ```text
+//! H = max(floor(w / 2), 1)                                                               (9)
+//! ```
+//! The median is late only if more than half of H are. A window that reacts to each late packet, with a share q of them,
+//! is about sqrt(1.5 / q) packets on average.
 //!
 //! # Parameters
 //! [`Params`]. `beta` is the paper's β of decreases; equation (1)'s is computed. `fs-range` zero turns flow scaling
-//! off, as `flow-scaling = false` does. `hop-delay` zero turns off scaling with the path.
+//! off, as `flow-scaling = false` does. `hop-delay` zero turns off scaling with the path. LSwift and MSwift take all of
+//! them from `[cc.swift]`; their publication has a target of 1 us above the empty network's round trip for all flows.
 //!
 //! # Where we differ from the paper or public code
 //! * β of flow scaling is negative, as in the paper. The public code of Bolt subtracts it, which sets the target 4 us
@@ -50,18 +64,26 @@
 //! * Round-trip times are neither smoothed nor filtered. The sender's host takes no time, and the wait before a packet
 //!   is sent is not part of the round trip.
 //! * Hops are links, known from the path and not from a packet's TTL.
+//! * The publication of MSwift leaves open the median of an even number: the key `median` selects the lower or the upper
+//!   of the two. The window of the receiver's host takes its last delay, because all paths end there. Decreases are
+//!   spaced by the last round trip. When H shrinks, the newest delays remain.
+//! * Swift in that publication's simulator also decreases when packets arrive out of order. Here that depends on
+//!   the loss recovery: selective repeat (`irn`) reports a gap as a loss, `rud` does not.
 //!
 //! # References
 //! G. Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter",
 //! SIGCOMM 2020, §3 and Algorithm 1.
 //! S. Agarwal et al., "Understanding Host Interconnect Congestion", HotNets 2022: the endpoint's target.
+//! B. Gerstein, M. Silberstein, I. Keslassy, "Congestion Control for Spraying with Congested Paths",
+//! arXiv 2509.07907v2, 2026: LSwift and MSwift, equation (8).
 //! Public code: serhatarslan-hub/bolt_cc_ns3.
 
 use paceline_kernel::{Bytes, Span, Time};
 
 use crate::api::{AckInfo, CongestionControl, Ctx, PathInfo, Requirements, SendLimits};
+use crate::median::{Median, Middle};
 use crate::params::{ParamError, Parameters, Range, if_so, is};
-use crate::registry::{Definition, DelayLimit, Scheme, WindowMode};
+use crate::registry::{Alias, Definition, DelayLimit, Scheme, WindowMode};
 
 /// Bytes of the endpoint's delay in headers.
 const ECHO: u8 = 4;
@@ -95,6 +117,10 @@ params! {
         initial_window: f64 = 0.0, in Range::AtLeast(0.0), from "Bolt's simulations";
         /// Timeouts in a row after which the window is the smallest.
         timeouts: u32 = 5, in Range::AtLeast(1.0), from "paper, RETX_RESET_THRESHOLD";
+        /// Late ACKs in a row before a decrease.
+        late_acks: u32 = 1, in Range::AtLeast(1.0), from "paper; LSwift and MSwift: 5";
+        /// Delay of the fabric that counts: the last one, or the median of the last ones by equation (9).
+        median: Middle = Middle::Off, in Range::Any, from "paper; MSwift has a median";
         /// Keep a separate window for the receiver's host.
         endpoint: bool = true, in Range::Any, from "paper §3.5";
         /// Target delay of the receiver's host.
@@ -105,7 +131,20 @@ params! {
 impl Definition for Params {
     const SCHEME: Scheme = Scheme {
         name: "swift",
-        aliases: &[],
+        aliases: &[
+            Alias {
+                name: "lswift",
+                help: "decreases only after five late acknowledgements in a row, for packets on many paths",
+                settings: &[("late-acks", "5")],
+                window: None,
+            },
+            Alias {
+                name: "mswift",
+                help: "as lswift, by the median of the last delays: some congested paths do not count",
+                settings: &[("late-acks", "5"), ("median", "lower")],
+                window: None,
+            },
+        ],
         title: "Swift",
         paper: crate::papers::SWIFT.citation,
         summary: "Holds the delay at a target, of the fabric and of the receiver's host apart;\n\
@@ -212,6 +251,7 @@ struct Law {
     max_mdf: f64,
     min: f64,
     max: f64,
+    late_acks: u32,
 }
 
 /// Window of fabric or endpoint, in packets.
@@ -219,17 +259,24 @@ struct Law {
 struct Window {
     cwnd: f64,
     last_decrease: Option<Time>,
+    /// Late ACKs since the last decrease, all in a row.
+    late: u32,
 }
 
 impl Window {
     /// Applies (4) to (6) to an ACK of `acked` packets; both delays are in ns.
     fn on_delay(&mut self, law: &Law, round: &Round, delay: f64, target: f64, acked: f64) {
         if delay < target {
+            self.late = 0;
             let step = law.ai * acked;
             // Above one packet the steps of a round trip's ACKs add up to `ai`.
             let step = if self.cwnd >= 1.0 { step / self.cwnd } else { step };
             self.cwnd = (self.cwnd + step).clamp(law.min, law.max);
         } else {
+            self.late = self.late.saturating_add(1);
+            if self.late < law.late_acks {
+                return;
+            }
             let excess = (delay - target) / delay;
             self.shrink(law, round, (1.0 - law.beta * excess).max(1.0 - law.max_mdf));
         }
@@ -249,6 +296,7 @@ impl Window {
         // the next one for ever.
         if self.cwnd < before {
             self.last_decrease = Some(round.now);
+            self.late = 0;
         }
     }
 }
@@ -267,6 +315,8 @@ pub struct Swift {
     law: Law,
     mtu: f64,
     fabric: Window,
+    /// Last delays of the fabric, if their median counts.
+    median: Option<Median>,
     /// Endpoint window; constantly the largest if `endpoint` is off.
     endpoint: Window,
     endpoint_target: Option<f64>,
@@ -288,10 +338,12 @@ impl Swift {
             max_mdf: params.max_mdf,
             min: params.min_window,
             max: or(params.max_window, (4.0 * bdp).max(256.0)),
+            late_acks: params.late_acks,
         };
         let window = |cwnd| Window {
             cwnd,
             last_decrease: None,
+            late: 0,
         };
         let first = or(params.initial_window, bdp.max(1.0)).clamp(law.min, law.max);
         let mut swift = Self {
@@ -299,6 +351,7 @@ impl Swift {
             law,
             mtu: path.mtu.get().max(1) as f64,
             fabric: window(first),
+            median: params.median.filter(),
             endpoint: window(if params.endpoint { first } else { law.max }),
             endpoint_target: params.endpoint.then(|| params.endpoint_target.as_ns_f64()),
             timeouts: 0,
@@ -378,7 +431,14 @@ impl CongestionControl for Swift {
         } else {
             let acked = ack.newly_acked as f64 / self.mtu;
             let endpoint = ack.endpoint_delay.as_ns_f64();
-            let fabric = ack.rtt.as_ns_f64() - endpoint;
+            let fabric = match &mut self.median {
+                None => ack.rtt.as_ns_f64() - endpoint,
+                Some(median) => {
+                    let delay = ack.rtt.as_ps().saturating_sub(ack.endpoint_delay.as_ps());
+                    // Equation (9), with the window before this ACK.
+                    Span::from_ps(median.push(delay, (self.fabric.cwnd / 2.0) as usize)).as_ns_f64()
+                }
+            };
             let target = self.target.of(cx.path.links(), self.fabric.cwnd);
             // The target depends on the window before this ACK, as in the paper's listing.
             self.fabric.on_delay(&self.law, &round, fabric, target, acked);
@@ -397,6 +457,7 @@ impl CongestionControl for Swift {
             let min = Window {
                 cwnd: self.law.min,
                 last_decrease: Some(cx.now),
+                late: 0,
             };
             self.fabric = min;
             if self.endpoint_target.is_some() {

@@ -23,6 +23,7 @@ pub(crate) fn topology(name: &str) -> String {
         // A list of nodes and links, or a file: the first is in a scenario, the second is made here.
         "graph" => return "paceline run pfc-deadlock".to_string(),
         "file" => return "paceline generate topology star hosts=16 -o topology.txt".to_string(),
+        "infragraph" => return "paceline generate topology leaf-spine -o leaf-spine.yaml".to_string(),
         "star" => " hosts=16 rate=400Gbps",
         "dumbbell" => " left=4 right=4 bottleneck-rate=25Gbps",
         "parking-lot" => " hops=3",

@@ -214,6 +214,19 @@ const CONFIG: [(&str, &str); 4] = [
     ),
 ];
 
+/// Network of InfraGraph, and a scenario with it.
+const INFRAGRAPH: &str = include_str!("../../scenario/tests/data/infragraph/box.yaml");
+const INFRAGRAPH_RUN: &str = r#"name = "fuzz"
+duration = "1ms"
+[topology.infragraph]
+file = "net.yaml"
+delay = "1us"
+[[workload]]
+permutation = { size = "10KB" }
+[cc]
+scheme = "dcqcn"
+"#;
+
 /// Traces of jobs from the tests of their readers.
 const GOAL: &[u8] = include_bytes!("../../traces/tests/data/goal/mixed_02.goal");
 const GOAL_BINARY: &[u8] = include_bytes!("../../traces/tests/data/goal/mixed_02.bin");
@@ -235,6 +248,8 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     for (name, text) in CONFIG {
         write(folder, &format!("ns3/{name}"), text)?;
     }
+    write(folder, "infragraph/net.yaml", INFRAGRAPH)?;
+    write(folder, "infragraph/mine.toml", INFRAGRAPH_RUN)?;
     write(folder, "drawn/mine.toml", DRAWN)?;
     write(folder, "drawn/sizes.txt", SIZES)?;
     for (name, text) in TCD {

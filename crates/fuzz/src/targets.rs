@@ -79,7 +79,7 @@ const fn binary(name: &'static str, file: &'static str, read: fn(&Path) -> Verdi
 }
 
 /// All targets, in the order in which they run by default.
-pub(crate) static TARGETS: [Target; 48] = [
+pub(crate) static TARGETS: [Target; 49] = [
     text("scenario", "scenario/*", scenario),
     random("random", Made::Random(Subject::Flows), with_files),
     random("random-damaged", Made::RandomDamaged(Subject::Flows), with_files),
@@ -105,6 +105,7 @@ pub(crate) static TARGETS: [Target; 48] = [
     text("ns3-config", "ns3/config.txt", beside),
     text("ns3-topology", "ns3/topology.txt", beside),
     text("ns3-flows", "ns3/flow.txt", beside),
+    text("infragraph", "infragraph/net.yaml", beside),
     text("ns3-trace", "ns3/trace_all.txt", beside),
     text("tcd-config", "tcd/config.txt", beside),
     text("tcd-flows", "tcd/f", beside),

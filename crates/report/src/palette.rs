@@ -7,7 +7,7 @@ use paceline_congestion::registry::variant;
 pub(super) const COLORS: usize = 8;
 
 /// Colours that schemes have on every page, unless another scheme has the colour.
-const PREFERRED: [(&str, usize); 24] = [
+const PREFERRED: [(&str, usize); 27] = [
     ("none", 7),
     ("dcqcn", 1),
     ("hpcc", 0),
@@ -32,6 +32,9 @@ const PREFERRED: [(&str, usize); 24] = [
     ("nscc", 0),
     ("rccc", 1),
     ("nscc-rccc", 2),
+    ("lswift", 3),
+    ("mswift", 6),
+    ("mnscc", 4),
 ];
 
 /// Returns (colour, dash pattern) of each scheme, distinct as long as there are enough combinations.

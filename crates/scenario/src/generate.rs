@@ -121,6 +121,8 @@ pub fn flows_csv(run: &RunSpec) -> String {
     text
 }
 
+pub use crate::infragraph::write::infrastructure as topology_infragraph;
+
 /// Returns the `[topology.graph]` table of a scenario.
 pub fn topology_toml(topology: &Topology) -> String {
     let mut text = format!(

@@ -13,6 +13,7 @@ pub mod generate;
 pub mod groups;
 pub mod guest;
 mod htsim;
+mod infragraph;
 mod left_out;
 mod link_tiers;
 mod measures;

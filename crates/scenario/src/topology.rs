@@ -6,6 +6,7 @@ use paceline_kernel::{BitRate, Span};
 
 use crate::diagnostics::{Diagnostics, Location, Source};
 use crate::groups::Sets;
+use crate::infragraph::{self, LinkDefaults};
 use crate::schema::Fidelity;
 use crate::warning::Warning;
 use crate::{htsim, ns3};
@@ -43,13 +44,13 @@ impl Topology {
         }
     }
 
-    /// Parses a topology file of an ns-3 program or of htsim; errors call it `name`.
+    /// Parses a topology file of an ns-3 program, of htsim or of InfraGraph; errors call it `name`.
     ///
     /// # Errors
     /// All problems of the text, with their positions.
     pub fn parse(name: &str, text: &str, fidelity: Fidelity) -> Result<Self, Diagnostics> {
         let source = Source::new(name, text);
-        Ok(read_file(&source, fidelity, &mut Vec::new())?.topology)
+        Ok(read_file(&source, fidelity, LinkDefaults::default(), &mut Vec::new())?.topology)
     }
 
     /// Adds a link with an error rate of zero.
@@ -140,12 +141,16 @@ pub struct Net {
     pub(crate) has_rate_factors: bool,
 }
 
-/// Reads a network in the format of an ns-3 program or of htsim.
+/// Reads a network in the format of an ns-3 program, of htsim or of InfraGraph.
 pub(crate) fn read_file(
     source: &Source,
     fidelity: Fidelity,
+    defaults: LinkDefaults,
     warnings: &mut Vec<Warning>,
 ) -> Result<Net, Diagnostics> {
+    if infragraph::is_infrastructure(source) {
+        return infragraph::read(source, defaults, warnings);
+    }
     match htsim::is_topology(source) {
         true => htsim::topology::read(source, warnings),
         false => ns3::topology::read(source, fidelity, warnings),

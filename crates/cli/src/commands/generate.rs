@@ -78,7 +78,8 @@ pub(super) struct ParameterArgs {
 /// Where a generated file goes.
 #[derive(Clone, Debug, Args)]
 pub(super) struct FileArgs {
-    /// Format; csv is for flows only, and keeps dependencies [default: by FILE's extension, else ns3]
+    /// Format; csv is for flows only, and keeps dependencies; infragraph is for topologies only [default: by FILE's
+    /// extension, else ns3]
     #[arg(long, value_enum)]
     format: Option<FileFormat>,
     /// File to write [default: standard output]
@@ -95,6 +96,7 @@ enum FileFormat {
     Ns3,
     Toml,
     Csv,
+    Infragraph,
 }
 
 /// Default time window in which generated flows start.
@@ -102,7 +104,7 @@ const DURATION: &str = "10ms";
 /// Scenarios need a scheme, although topologies and flows do not depend on it.
 const ANY_SCHEME: &str = "cc.scheme = \"none\"\n";
 /// Blocks without a generator: those that list everything, and messages, whose times depend on the run.
-const WRITTEN_OUT: [&str; 5] = ["graph", "flows", "file", "trace", "messages"];
+const WRITTEN_OUT: [&str; 6] = ["graph", "infragraph", "flows", "file", "trace", "messages"];
 
 /// Writes a topology or flows.
 pub(super) fn generate(args: &GenerateArgs) -> Ended {
@@ -120,8 +122,10 @@ pub(super) fn generate(args: &GenerateArgs) -> Ended {
             let text = match file.format() {
                 FileFormat::Ns3 => write::topology_text(&topology),
                 FileFormat::Toml => write::topology_toml(&topology),
+                FileFormat::Infragraph => write::topology_infragraph(&topology),
                 FileFormat::Csv => {
-                    let message = "--format csv is for flows: topologies are written as ns3 or toml";
+                    let message =
+                        "--format csv is for flows: topologies are written as ns3, toml or infragraph";
                     return Err(Failure::arguments(message));
                 }
             };
@@ -148,6 +152,11 @@ pub(super) fn generate(args: &GenerateArgs) -> Ended {
                 FileFormat::Ns3 => write::flows_text(&run.flows),
                 FileFormat::Toml => write::flows_toml(&run.flows, &run.labels),
                 FileFormat::Csv => write::flows_csv(&run),
+                FileFormat::Infragraph => {
+                    let message =
+                        "--format infragraph is for topologies: flows are written as ns3, toml or csv";
+                    return Err(Failure::arguments(message));
+                }
             };
             file.write(&inputs, &text)?;
         }
@@ -289,6 +298,7 @@ impl FileArgs {
         self.format.unwrap_or_else(|| match ending {
             Some(ending) if ending == "toml" => FileFormat::Toml,
             Some(ending) if ending == "csv" => FileFormat::Csv,
+            Some(ending) if ending == "yaml" || ending == "yml" => FileFormat::Infragraph,
             _ => FileFormat::Ns3,
         })
     }

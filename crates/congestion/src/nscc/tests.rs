@@ -208,3 +208,48 @@ fn chunks_are_refused() {
         assert_eq!(crate::rccc::Params::default().incompatible(&network(chunks)), []);
     }
 }
+
+/// Under MNSCC the delay is the lower median of the last four, marks are those of the last ACK.
+#[test]
+fn mnscc_takes_the_median_delay() {
+    let with = |median, max_window| {
+        let params = Params {
+            median,
+            max_window,
+            ..Params::default()
+        };
+        Pair::new(star_path(), |path| Nscc::new(&params, path, false))
+    };
+    // Round trips in ns, and the median of at most four.
+    let story = [
+        (4160, 4160),
+        (9160, 4160),
+        (44_160, 9160),
+        (4160, 4160),
+        (44_160, 9160),
+        (44_160, 44_160),
+    ];
+    let mut median = with(Middle::Lower, 1.5);
+    let mut plain = with(Middle::Off, 1.5);
+    for (rtt, expected) in story {
+        for mark in [Mark::None, Mark::Congested] {
+            let mut one = (median.cc.clone(), plain.cc.clone());
+            // A copy of each takes the ACK with either mark; the sender with the median is the plain one at that median.
+            let mut both = (with(Middle::Off, 1.5), with(Middle::Off, 1.5));
+            std::mem::swap(&mut both.0.cc, &mut one.0);
+            std::mem::swap(&mut both.1.cc, &mut one.1);
+            both.0.ack(&after(rtt, mark));
+            both.1.ack(&after(expected, mark));
+            assert_eq!(format!("{:?}", both.0.cc.state), format!("{:?}", both.1.cc.state));
+        }
+        median.ack(&after(rtt, Mark::Congested));
+        plain.ack(&after(expected, Mark::Congested));
+    }
+    // With a window of three packets, the median is that of one delay: the last.
+    let mut small = (with(Middle::Lower, 0.06), with(Middle::Off, 0.06));
+    for rtt in [4160, 44_160, 9160] {
+        small.0.ack(&after(rtt, Mark::None));
+        small.1.ack(&after(rtt, Mark::None));
+    }
+    assert_eq!(small.0.cc.window(), small.1.cc.window());
+}

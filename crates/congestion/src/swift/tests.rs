@@ -303,3 +303,122 @@ proptest! {
         }
     }
 }
+
+/// LSwift or MSwift without flow scaling; the target is 12 us.
+fn lenient(median: Middle) -> Params {
+    Params {
+        late_acks: 5,
+        median,
+        ..plain()
+    }
+}
+
+#[test]
+fn lswift_waits_for_late_acks_in_a_row() {
+    let mut pair = pair(&lenient(Middle::Off));
+    let round = |pair: &mut Pair<Swift>, rtt_us: u64| {
+        pair.advance(Span::from_us(30));
+        pair.ack(&after(rtt_us * 1000));
+        pair.cc.windows().0
+    };
+    // Four late ACKs do nothing, and an early one makes the count start again: 10 + 1/10.
+    for _ in 0..4 {
+        assert_eq!(round(&mut pair, 24), 10.0);
+    }
+    close(round(&mut pair, 11), 10.1);
+    for _ in 0..4 {
+        close(round(&mut pair, 24), 10.1);
+    }
+    // The fifth decreases by equation (6), and the next decrease needs five more.
+    close(round(&mut pair, 24), 6.06);
+    for _ in 0..4 {
+        close(round(&mut pair, 24), 6.06);
+    }
+    close(round(&mut pair, 24), 3.636);
+    // Once a round trip: five late ACKs at one instant are too early.
+    for _ in 0..7 {
+        pair.ack(&after(24_000));
+        close(pair.cc.windows().0, 3.636);
+    }
+    close(round(&mut pair, 24), 3.636 * 0.6);
+}
+
+/// Delays in us, with a target of 12: the median, and the window that follows.
+#[test]
+fn mswift_by_hand() {
+    let params = Params {
+        late_acks: 1,
+        ..lenient(Middle::Lower)
+    };
+    let mut pair = pair(&params);
+    let mut window: f64 = 10.0;
+    // H is 5 at ten packets, 3 at six and 1 at three. The lower median of 10 | 10 24 | 10 24 24 | 24 24 9 | 10:
+    for (delay, late) in [(10, false), (24, false), (24, true), (9, true), (10, false)] {
+        pair.advance(Span::from_us(30));
+        pair.ack(&after(delay * 1000));
+        // A median of 24 us makes 0.6 of the window, by equation (6).
+        window = if late { window * 0.6 } else { window + 1.0 / window };
+        close(pair.cc.windows().0, window);
+    }
+    // Below two packets, the median is the last delay.
+    let mut pair = Pair::new(star_path(), |path| {
+        let initial_window = 1.5;
+        Swift::new(
+            &Params {
+                initial_window,
+                ..params
+            },
+            path,
+        )
+    });
+    pair.ack(&after(11_000));
+    close(pair.cc.windows().0, 1.5 + 1.0 / 1.5);
+    pair.cc.fabric.cwnd = 1.5;
+    pair.advance(Span::from_us(30));
+    pair.ack(&after(24_000));
+    close(pair.cc.windows().0, 0.9);
+}
+
+/// Of every `period` ACKs one is late, and cuts the window in half: with q = 1 / period the window is
+/// sqrt(1.5 / q) on average. The median of the last delays ignores it.
+#[test]
+fn a_share_of_late_packets_collapses_the_window_unless_the_median_counts() {
+    for period in [100u32, 50, 25] {
+        let mean = |late_acks, median| {
+            let params = Params {
+                beta: 1.0,
+                late_acks,
+                median,
+                ..plain()
+            };
+            let mut pair = pair(&params);
+            let (mut sum, mut time) = (0.0, 0.0);
+            for packet in 0..40_000u32 {
+                let window = pair.cc.window();
+                let gap = 11_000.0 / window;
+                pair.advance(Span::from_ns(gap as u64));
+                let is_late = packet % period == 0;
+                pair.ack(&after(if is_late { 24_000 } else { 11_000 }));
+                if packet > 10_000 {
+                    (sum, time) = (sum + window * gap, time + gap);
+                }
+            }
+            sum / time
+        };
+        let collapsed = (1.5 * f64::from(period)).sqrt();
+        let swift = mean(1, Middle::Off);
+        assert!(
+            (swift / collapsed - 1.0).abs() < 0.05,
+            "{swift} instead of {collapsed}"
+        );
+        for (late_acks, median) in [
+            (5, Middle::Off),
+            (5, Middle::Lower),
+            (1, Middle::Lower),
+            (1, Middle::Upper),
+        ] {
+            let window = mean(late_acks, median);
+            assert!(window > 15.0 * collapsed, "{window} with {median:?}");
+        }
+    }
+}

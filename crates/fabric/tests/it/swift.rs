@@ -132,3 +132,38 @@ fn many_flows_share_a_port_with_windows_below_one_packet() {
     // 600 packets, of which 52 are on the wire.
     assert!(full > 550_000.0, "{full:.0} B");
 }
+
+/// Eight links between two switches, one of them 20 us longer, and packets of one flow on all of them: Swift collapses to
+/// sqrt(1.5 / q) packets, at q = 1/8. Five late acknowledgements in a row are rare, and a median of many delays is never
+/// late.
+#[test]
+fn one_late_path_of_eight() {
+    let goodput = |scheme: &str, settings: &[(&str, &str)]| {
+        let mut spec = natural(star(2, scheme_with(scheme, WindowMode::Off, settings)));
+        spec.nodes = vec![NodeKind::Switch, NodeKind::Switch, NodeKind::Host, NodeKind::Host];
+        spec.links = (0..8).map(|_| link(0, 1, G100)).collect();
+        spec.links[7].delay = Span::from_us(21);
+        spec.links.extend([link(0, 2, G100), link(1, 3, G100)]);
+        spec.switch.ecn.clear();
+        spec.load_balancing = LoadBalancing::Spray;
+        spec.nic.recovery = Recovery::Rud(Rud {
+            rto: Span::from_us(200),
+        });
+        add_flow(&mut spec, 2, 3, 20_000_000, 0);
+        let outcome = run(spec.clone());
+        assert_complete(&spec, &outcome);
+        20_000_000.0 * 8000.0 / outcome.flows[0].fct.as_ps() as f64
+    };
+    let settings = [("base-delay", "7us"), ("flow-scaling", "false")];
+    let [swift, lswift, mswift] = ["swift", "lswift", "mswift"].map(|scheme| goodput(scheme, &settings));
+    // About one window in 10 us, the mean of the round trips.
+    let collapsed = f64::sqrt(1.5 * 8.0) * 8.0 / 10.0;
+    println!("{swift:.2} (closed form {collapsed:.2}), {lswift:.2}, {mswift:.2} Gbit/s");
+    assert!((0.5..2.0).contains(&(swift / collapsed)), "{swift}");
+    assert!(swift < 0.2 * lswift && lswift <= mswift, "{lswift} {mswift}");
+    assert!(mswift > 80.0, "{mswift}");
+    // NSCC cuts at marks alone, of which there are none; the late path makes it grow less, and MNSCC ignores it.
+    let [nscc, mnscc] = ["nscc", "mnscc"].map(|scheme| goodput(scheme, &[]));
+    println!("{nscc:.2}, {mnscc:.2} Gbit/s");
+    assert!(mnscc > 0.95 * nscc, "{nscc} {mnscc}");
+}

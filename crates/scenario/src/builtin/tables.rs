@@ -6,15 +6,15 @@ use crate::schema::declare::{Entry, Parameter, entry};
 use crate::schema::{
     Adaptive, AllReduce, AllToAll, Cc, CcDefaults, ClosedLoop, Detection, Drop, Dumbbell, Ecn, Endpoint,
     EntropyValues, Failure, FastCnp, FatTree, Flow, Flowlet, Graph, HpccFat, Incast, IncastPoisson,
-    Inference, InferenceDecode, InferencePrefill, InferenceRequests, InferenceSlo, InferenceTransfer, Irn,
-    Isolation, Job, JobStep, Lanes, LeafSpine, LinkChange, LinkError, Llr, Messages, Network, ParkingLot,
-    PauseStorm, Permutation, Pfc, Poisson, Rail, ReceiveBuffer, Record, Ring, Route, Rud, Scenario, SlowHost,
-    Star, Tier, Trace, Watchdog, Workload,
+    Inference, InferenceDecode, InferencePrefill, InferenceRequests, InferenceSlo, InferenceTransfer,
+    InfraGraph, Irn, Isolation, Job, JobStep, Lanes, LeafSpine, LinkChange, LinkError, Llr, Messages,
+    Network, ParkingLot, PauseStorm, Permutation, Pfc, Poisson, Rail, ReceiveBuffer, Record, Ring, Route,
+    Rud, Scenario, SlowHost, Star, Tier, Trace, Watchdog, Workload,
 };
 
 const HOSTS_ABOUT: &str = "Named sets of hosts. A set of hosts, here and elsewhere, is a host number, a list of numbers and texts, or a text. A text has parts separated by commas. Each part is a number, a range (\"0..127\" or \"0-127\", both ends included; \"0..127 step 8\"), \"all\", a part of the network (\"leaf 0-3\", \"leaf 0..7 step 2\", \"pod 2\", \"rail 1\", \"server 5\", counted from 0), or a name of this table. `except` excludes hosts (\"all except leaf 0, storage\"). The order is preserved. A leaf is a switch with hosts; a pod is the part below the core of a three-tier network; `topology.rail` has rails and servers. Other keys take the number or the name of a node, as results show it (\"host 12\", \"leaf 1\", \"spine 3\", \"rail 2\", \"server 2\").";
 const SWEEP_ABOUT: &str = "The grid of `paceline sweep`: all combinations of the values, each with the same seeds. Keys are paths, as in --set: \"cc.scheme\" = [\"hpcc\", \"dcqcn\"].";
-const FILE_ABOUT: &str = "A topology file of HPCC's ns-3 simulator or one of its relatives, or a fat tree of htsim (.topo): `topology.file = \"topology.txt\"`.";
+const FILE_ABOUT: &str = "A topology file of HPCC's ns-3 simulator or one of its relatives, a fat tree of htsim (.topo), or an infrastructure of InfraGraph (.yaml, .json): `topology.file = \"topology.txt\"`.";
 const FLOWS_ABOUT: &str = "A flow file of HPCC's ns-3 simulator or one of its relatives, or a connection matrix of htsim (.cm): `file = \"flow.txt\"`.";
 const ALL_GATHER_ABOUT: &str =
     "Every host gets 1/n of the data from each other host: n-1 steps around a ring.";
@@ -140,6 +140,7 @@ pub fn topologies() -> &'static [Entry] {
             entry::<FatTree>("fat-tree"),
             entry::<HpccFat>("hpcc-fat"),
             entry::<Graph>("graph"),
+            entry::<InfraGraph>("infragraph"),
             free("file", FILE_ABOUT, &[]),
         ]
     });

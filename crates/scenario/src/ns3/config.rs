@@ -135,7 +135,13 @@ fn with_files(
         }
     };
     file("TOPOLOGY_FILE", "the topology file", &|source| {
-        crate::topology::read_file(source, fidelity, &mut Vec::new()).err()
+        crate::topology::read_file(
+            source,
+            fidelity,
+            crate::infragraph::LinkDefaults::default(),
+            &mut Vec::new(),
+        )
+        .err()
     });
     file("FLOW_FILE", "the flow file", &|source| {
         flows::read(source, columns, fidelity, &mut Vec::new()).err()

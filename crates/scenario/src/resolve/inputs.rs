@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 
 use crate::diagnostics::{Diagnostics, Problems, Source};
+use crate::generate;
 use crate::htsim::{self, matrix::Matrix};
+use crate::infragraph::{self, LinkDefaults};
 use crate::ns3::flows::{self, Columns, Line};
 use crate::schema::Scenario;
 use crate::topology::{self, Net};
@@ -44,15 +46,25 @@ pub(super) struct Inputs {
 pub(super) fn read(cx: &mut Cx<'_>, scenario: &Scenario) -> Result<(), Diagnostics> {
     let mut problems = Problems::default();
     let mut inputs = Inputs::default();
-    let file = scenario
-        .topology
-        .as_ref()
-        .and_then(|topology| topology.get_ref().file.as_ref());
+    let topology = scenario.topology.as_ref().map(toml::Spanned::get_ref);
+    let block = topology.and_then(|topology| topology.infragraph.as_ref());
+    let defaults = LinkDefaults {
+        rate: block.and_then(|block| block.rate),
+        delay: block.and_then(|block| block.delay),
+    };
+    let file = topology.and_then(|topology| topology.file.as_ref());
+    let file = file.or_else(|| block?.file.as_ref());
     if let Some(path) = file {
         let location = cx.texts.of_value(path);
         let source = problems.take(cx.files.read(path.get_ref(), "the topology file", &location));
         inputs.net = source.and_then(|source| {
-            let net = problems.take_all(topology::read_file(&source, cx.fidelity, &mut cx.warnings))?;
+            let read = topology::read_file(&source, cx.fidelity, defaults, &mut cx.warnings);
+            let net = problems.take_all(read)?;
+            // Results keep the network as nodes and links, so that reading them again needs no defaults.
+            let source = match infragraph::is_infrastructure(&source) {
+                true => Source::new(source.name(), generate::topology_text(&net.topology)),
+                false => source,
+            };
             Some(NetFile { source, net })
         });
     }

@@ -8,7 +8,7 @@ use paceline_fabric::spec::NodeKind;
 use paceline_kernel::{BitRate, Span};
 use toml::Spanned;
 
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Location, Problem};
 use crate::htsim;
 use crate::schema;
 use crate::topology::{self, FatTreeRates, Net, Topology, ends};
@@ -18,7 +18,7 @@ use super::Cx;
 use super::fill::{fill, fill_at, fill_value, only_block};
 use super::inputs::NetFile;
 
-const BLOCKS: &str = "star, dumbbell, parking-lot, leaf-spine, rail, fat-tree, hpcc-fat, graph";
+const BLOCKS: &str = "star, dumbbell, parking-lot, leaf-spine, rail, fat-tree, hpcc-fat, graph, infragraph";
 
 /// Creates the network. The file of a network is stored as `topology.txt` next to the resolved scenario.
 pub(super) fn resolve(cx: &mut Cx<'_>, slot: &mut Option<Spanned<schema::Topology>>) -> Result<Net, Problem> {
@@ -41,6 +41,7 @@ pub(super) fn resolve(cx: &mut Cx<'_>, slot: &mut Option<Spanned<schema::Topolog
         ("fat-tree", written.fat_tree.is_some()),
         ("hpcc-fat", written.hpcc_fat.is_some()),
         ("graph", written.graph.is_some()),
+        ("infragraph", written.infragraph.is_some()),
     ];
     let name = only_block(&present, "a topology").map_err(|problem| {
         problem
@@ -51,6 +52,7 @@ pub(super) fn resolve(cx: &mut Cx<'_>, slot: &mut Option<Spanned<schema::Topolog
     fill(&mut written.parallel, cx.ns3_source);
     let net = match name {
         "file" => file(cx, written),
+        "infragraph" => infragraph(cx, written, &location)?,
         "graph" => graph(cx, written.graph.as_mut().expect("it is present"))?,
         "rail" => tiers::rail(cx, written.rail.as_mut().expect("it is present"))?,
         _ => Net {
@@ -70,9 +72,22 @@ fn file(cx: &mut Cx<'_>, written: &mut schema::Topology) -> Net {
         true => "topo",
         false => "txt",
     };
+    if net.parallel && extension == "txt" {
+        written.parallel = Some(true);
+    }
     let path = written.file.as_mut().expect("it is present");
     *path.get_mut() = cx.keep("topology", extension, &source);
     net
+}
+
+/// Returns the network of an infrastructure. From here on the scenario has it as a file of nodes and links.
+fn infragraph(cx: &mut Cx<'_>, written: &mut schema::Topology, location: &Location) -> Result<Net, Problem> {
+    let block = written.infragraph.take().expect("it is present");
+    if block.file.is_none() {
+        return Err(Problem::new("`topology.infragraph` has no `file`").at(location));
+    }
+    written.file = block.file;
+    Ok(file(cx, written))
 }
 
 /// Returns a count within bounds; without them a typing error could exhaust memory.

@@ -19,6 +19,7 @@ tables! {
         fat_tree: FatTree;
         hpcc_fat: HpccFat;
         graph: Graph;
+        infragraph: InfraGraph;
     }
     /// One switch (node 0) with hosts (nodes 1 to `hosts`).
     struct Star {
@@ -139,6 +140,16 @@ tables! {
         switches: Vec<Spanned<u32>> = "[]";
         /// list of links: { a, b, rate, delay, error-rate }
         links: Vec<Spanned<Link>> = "[]";
+    }
+    /// A network of InfraGraph, YAML or JSON. An instance whose device has a NIC or an accelerator is a host, any other is
+    /// a switch, and transceivers are parts of links. Nodes: hosts from 0, then switches, in the order of instances.
+    struct InfraGraph {
+        /// path of the file
+        file: Spanned<String>;
+        /// rate of links without a bandwidth in bits or bytes
+        rate: BitRate => "such links are an error";
+        /// propagation delay of links without a latency
+        delay: Span => "such links are an error";
     }
     /// A link of `topology.graph`.
     struct Link {

@@ -10,6 +10,7 @@ mod hosts;
 mod htsim;
 mod idle;
 mod inference;
+mod infragraph;
 mod inherited;
 mod inputs;
 mod jobs;

@@ -78,6 +78,13 @@ fn topology(name: &str) -> KeyPosition {
         "graph" => {
             "[topology.graph]\nnodes = 3\nswitches = [2]\nlinks = [{ a = 0, b = 2, rate = \"1Gbps\", delay = \"1us\" }, { a = 1, b = 2, rate = \"1Gbps\", delay = \"1us\" }]\n"
         }
+        "infragraph" => {
+            concat!(
+                "[topology.infragraph]\nfile = \"",
+                env!("CARGO_MANIFEST_DIR"),
+                "/tests/data/infragraph/box.yaml\"\n"
+            )
+        }
         _ => "",
     };
     let workload = "[[workload]]\npermutation = { size = \"10KB\" }\n";

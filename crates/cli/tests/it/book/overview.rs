@@ -22,8 +22,16 @@ const FACTS: &[(&str, &str, &str)] = &[
     ("timely", "RTT and its gradient", "HPCC's ns-3"),
     ("hpcc", "telemetry (INT) of every hop", "HPCC's ns-3"),
     ("hpcc-pint", "telemetry (PINT) of the busiest hop", "HPCC's ns-3"),
-    ("swift", "RTT, and the receiver host's delay", "Bolt's ns-3"),
-    ("nscc", "ECN marks, RTT, trimmed packets", ""),
+    (
+        "swift",
+        "RTT, and the receiver host's delay; as `mswift` the median of RTTs",
+        "Bolt's ns-3",
+    ),
+    (
+        "nscc",
+        "ECN marks, RTT, trimmed packets; as `mnscc` the median of RTTs",
+        "",
+    ),
     (
         "rccc",
         "grants from receivers; as `nscc-rccc` also marks and RTT",
