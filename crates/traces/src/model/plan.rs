@@ -22,7 +22,7 @@ pub struct Parallel {
 }
 
 impl Parallel {
-    /// Single rank.
+    /// Degrees of a single rank.
     pub const ONE: Self = Self {
         tensor: 1,
         pipeline: 1,
@@ -62,7 +62,7 @@ pub enum Precision {
     Fp8,
 }
 
-/// Merging of collectives.
+/// Merging of collectives over layers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Granularity {
     /// Collectives of each layer as they are.
@@ -110,11 +110,11 @@ pub struct Training {
     pub sequence_parallel: bool,
     /// Format of tokens sent to experts.
     pub precision: Precision,
-    /// Merging of collectives.
+    /// Merging of collectives over layers.
     pub granularity: Granularity,
     /// True to repeat three faults of AICB's files: see [`formulas`].
     pub like_aicb: bool,
-    /// Computing times.
+    /// Computing times of a GPU.
     pub gpu: Gpu,
 }
 
