@@ -118,12 +118,12 @@ pub struct Training {
     pub gpu: Gpu,
 }
 
-/// Checked training job.
+/// Training job whose sizes divide.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Architecture.
+    /// Architecture of the model.
     pub model: Model,
-    /// Degrees of parallelism.
+    /// Degrees of its parallelism.
     pub parallel: Parallel,
     /// Batch, schedule and rates.
     pub training: Training,
