@@ -51,11 +51,11 @@ tables! {
     struct Architecture {
         /// name of a known model whose values are the defaults
         preset: Spanned<String>;
-        /// transformer layers
+        /// number of transformer layers
         layers: Spanned<u32>;
         /// width of the residual stream
         hidden: Spanned<u32>;
-        /// attention heads
+        /// number of attention heads
         heads: Spanned<u32>;
         /// heads of keys and values
         kv_heads: Spanned<u32> => "as heads";
@@ -89,7 +89,7 @@ tables! {
     struct Parallelism {
         /// ranks that share each layer
         tensor: Spanned<u32> = "1";
-        /// stages
+        /// stages of the pipeline
         pipeline: Spanned<u32> = "1";
         /// replicas of the model
         data: Spanned<u32> => "ranks by the other degrees";
@@ -143,7 +143,7 @@ tables! {
         mlp: Span => "from flops";
         /// experts of a layer
         experts: Span => "from flops";
-        /// head and loss
+        /// head of the last stage, and loss
         head: Span => "from flops";
     }
 }

@@ -34,13 +34,13 @@ pub enum Purpose {
     MlpOut,
     /// Counts by which tokens are dispatched.
     Router,
-    /// Tokens to experts.
+    /// Tokens on their way to experts.
     Dispatch,
     /// Tokens of experts that tensor-parallel ranks share.
     ExpertsIn,
     /// Results of such experts.
     ExpertsOut,
-    /// Results of experts.
+    /// Results on their way from experts.
     Combine,
     /// Activations into the head.
     Head,
@@ -52,11 +52,11 @@ pub enum Purpose {
     InputGradients,
     /// Gradients of a shared embedding.
     SharedEmbedding,
-    /// Gradients of weights.
+    /// Gradients of weights but those of experts.
     Gradients,
     /// Gradients of experts' weights.
     ExpertGradients,
-    /// Updated weights.
+    /// Updated weights but those of experts.
     Weights,
     /// Updated weights of experts.
     ExpertWeights,

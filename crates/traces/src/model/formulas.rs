@@ -187,7 +187,7 @@ impl Plan {
     pub fn outer_weights(&self, virtual_stage: u32) -> u64 {
         let is_last = virtual_stage + 1 == self.virtual_stages();
         if self.training.like_aicb {
-            // Once for a stage, whatever its number of parts.
+            // Once for a stage, of one part or several.
             let is_counted = virtual_stage < self.parallel.pipeline;
             return u64::from(is_counted) * (5 * self.embedding_weights() + self.position_weights());
         }

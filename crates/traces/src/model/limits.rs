@@ -12,7 +12,7 @@ const MOST_RANKS: u64 = 1 << 20;
 /// Largest message, and largest set of weights of a rank.
 const MOST_BYTES: u64 = 1_000_000_000_000_000;
 
-/// Operations of a layer in one pass, at most, besides those of its ring.
+/// Operations of a layer in one pass, at most, without those of its ring.
 const OF_A_LAYER: u64 = 14;
 
 /// Key that does not fit.
@@ -55,7 +55,7 @@ fn divides(key: &'static str, whole: (u64, &str), part: (u64, &str)) -> Result<(
     }
 }
 
-/// Checks a plan.
+/// Checks ranges, divisions and sizes of a plan.
 pub(super) fn check(plan: &Plan) -> Result<(), Fault> {
     ranges(plan)?;
     experts(plan)?;

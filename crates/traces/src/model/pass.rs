@@ -53,7 +53,7 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// Adds a layer.
+    /// Adds a layer's computations and collectives.
     pub(super) fn layer(&mut self, layer: u32) {
         let has_experts = self.plan.model.has_experts(layer);
         match self.direction {

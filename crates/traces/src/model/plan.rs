@@ -22,7 +22,7 @@ pub struct Parallel {
 }
 
 impl Parallel {
-    /// Single rank.
+    /// Degrees of a single rank.
     pub const ONE: Self = Self {
         tensor: 1,
         pipeline: 1,
@@ -62,7 +62,7 @@ pub enum Precision {
     Fp8,
 }
 
-/// Merging of collectives.
+/// Merging of collectives over layers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Granularity {
     /// Collectives of each layer as they are.
@@ -110,20 +110,20 @@ pub struct Training {
     pub sequence_parallel: bool,
     /// Format of tokens sent to experts.
     pub precision: Precision,
-    /// Merging of collectives.
+    /// Merging of collectives over layers.
     pub granularity: Granularity,
     /// True to repeat three faults of AICB's files: see [`formulas`].
     pub like_aicb: bool,
-    /// Computing times.
+    /// Computing times of a GPU.
     pub gpu: Gpu,
 }
 
-/// Checked training job.
+/// Training job whose sizes divide.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Architecture.
+    /// Architecture of the model.
     pub model: Model,
-    /// Degrees of parallelism.
+    /// Degrees of its parallelism.
     pub parallel: Parallel,
     /// Batch, schedule and rates.
     pub training: Training,

@@ -1,15 +1,15 @@
-//! Architectures by name.
+//! Architectures of known models, by name.
 
 /// Architecture of a transformer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Model {
-    /// Name in results.
+    /// Name of the model in results.
     pub name: String,
-    /// Transformer layers.
+    /// Number of transformer layers, L.
     pub layers: u32,
     /// Width of the residual stream, h.
     pub hidden: u32,
-    /// Attention heads.
+    /// Number of attention heads.
     pub heads: u32,
     /// Heads of keys and values.
     pub kv_heads: u32,
@@ -39,7 +39,7 @@ pub struct Model {
     pub dense_layers: u32,
 }
 
-/// Row of [`PRESETS`].
+/// Architecture of a known model: a row of [`PRESETS`].
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
     /// Name in a scenario.
@@ -70,7 +70,7 @@ const fn dense(name: &'static str, source: &'static str, dense: [u32; 7], has: [
     }
 }
 
-/// Known architectures.
+/// Known architectures, with their sources.
 pub const PRESETS: [Preset; 7] = [
     dense(
         "gpt-13b",

@@ -18,7 +18,7 @@ pub enum Part {
     Mlp,
     /// Experts of a layer at a rank.
     Experts,
-    /// Head and loss.
+    /// Head of the last stage, and loss.
     Head,
 }
 
