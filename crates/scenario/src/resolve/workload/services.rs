@@ -6,6 +6,7 @@ use paceline_fabric::spec::{NodeId, Program, State};
 use paceline_jobs::serving::{Decode, Prefill, Request, Routing, Service, Serving, ServingFlows, Transfer};
 use paceline_kernel::sorted::SortedSet;
 use paceline_kernel::{Bytes, Span};
+use paceline_traces::model::{PRESETS, preset};
 use toml::Spanned;
 
 use crate::diagnostics::{Problem, suggestion};
@@ -47,22 +48,26 @@ pub(super) struct Target<'a> {
     pub(super) first: usize,
 }
 
-/// Caches of models: layers, heads for keys and values with their width, or 0 heads and the width of what is stored for
-/// both. Meta's, Mistral's, Qwen's, DeepSeek's and Moonshot's `config.json`; GPT-3 (arXiv 2005.14165, table 2.1).
-const MODELS: &[(&str, [u64; 3])] = &[
-    ("llama-3-8b", [32, 8, 128]),
-    ("llama-3-70b", [80, 8, 128]),
-    ("llama-3-405b", [126, 8, 128]),
-    ("mixtral-8x7b", [32, 8, 128]),
+/// Caches of models that are not described for training, or whose heads do not determine them: layers, heads of keys and
+/// values with their width, or 0 heads and the width of the latent vector. `config.json` of Qwen, DeepSeek and Moonshot.
+const CACHES: [(&str, [u32; 3]); 3] = [
     ("qwen-2.5-72b", [80, 8, 128]),
-    ("gpt-13b", [40, 40, 128]),
-    ("gpt-175b", [96, 96, 128]),
     ("deepseek-v3", [61, 0, 576]),
     ("kimi-k2.5", [61, 0, 576]),
 ];
 
+/// Returns the shape of a model's cache, if it is known.
+fn cache_of(name: &str) -> Option<[u32; 3]> {
+    let own = CACHES.iter().find(|(known, _)| *known == name);
+    own.map(|&(_, shape)| shape).or_else(|| {
+        let model = preset(name)?;
+        Some([model.layers, model.kv_heads, model.head_dim])
+    })
+}
+
 /// Returns the bytes of a token's cache: keys and values of each head and layer, or the latent vector of each layer.
-fn token_bytes([layers, heads, width]: [u64; 3], precision: u64) -> u64 {
+fn token_bytes(shape: [u32; 3], precision: u64) -> u64 {
+    let [layers, heads, width] = shape.map(u64::from);
     match heads {
         0 => layers * width * precision,
         heads => 2 * layers * heads * width * precision,
@@ -240,15 +245,15 @@ impl Maker<'_, '_> {
         match (&written.model, &written.token_size) {
             (Some(model), None) => {
                 let name = model.get_ref();
-                let known = MODELS.iter().find(|(known, _)| known == name);
-                let (_, shape) = known.ok_or_else(|| {
+                let shape = cache_of(name).ok_or_else(|| {
+                    let presets = PRESETS.iter().map(|preset| preset.name);
                     Problem::new(format!("there is no model `{name}` whose cache is known"))
                         .at(&self.cx.texts.of_value(model))
-                        .help(suggestion(name, MODELS.iter().map(|&(known, _)| known)))
+                        .help(suggestion(name, presets.chain(CACHES.map(|(known, _)| known))))
                 })?;
                 let usual = if name == "kimi-k2.5" { 1 } else { 2 };
                 let precision = self.count(&mut written.precision, usual, "bytes of a value")?;
-                Ok(token_bytes(*shape, u64::from(precision)))
+                Ok(token_bytes(shape, u64::from(precision)))
             }
             (None, Some(size)) => Ok(self.size(size)?.get()),
             _ => Err(Problem::new("a service has either a `model` or a `token-size`")
@@ -386,10 +391,7 @@ mod tests {
     /// The sizes of published models; a cache of Kimi K2.5 was measured (ai-dynamo/aiconfigurator, 1380).
     #[test]
     fn caches_of_models() {
-        let of = |name: &str, precision| {
-            let (_, shape) = MODELS.iter().find(|(known, _)| *known == name).unwrap();
-            token_bytes(*shape, precision)
-        };
+        let of = |name: &str, precision| token_bytes(cache_of(name).unwrap(), precision);
         assert_eq!(of("llama-3-405b", 2), 516_096);
         assert_eq!(of("qwen-2.5-72b", 2), 327_680);
         assert_eq!(of("deepseek-v3", 2), 70_272);
