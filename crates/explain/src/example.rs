@@ -43,6 +43,7 @@ pub(crate) fn workload(name: &str) -> String {
         "incast" => "receiver=16 fan-in=15 size=1MB",
         "poisson" => "sizes=websearch load=0.5 to=1ms",
         "incast-poisson" => "fan-in=8 to=1ms",
+        "bursts" => "load=0.3 to=1ms",
         "closed-loop" => "messages=10 outstanding=4",
         _ => "size=8MB",
     };

@@ -87,6 +87,7 @@ fn a_folder_answers_the_same() {
             "drops",
             "isolated",
             "operations",
+            "requests",
         ];
         assert_ne!(some, rare.contains(&table.name), "{}", table.name);
     }

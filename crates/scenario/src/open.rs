@@ -147,7 +147,9 @@ fn of_htsim(text: &str) -> Option<(&'static str, &'static str)> {
 
 /// Returns the kind of a text that is a table or the result of a run, rather than a scenario.
 fn other_kind(text: &str) -> Option<&'static str> {
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    // A comment may have commas, too.
+    let mut lines =
+        (text.lines()).filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
     let (first, second) = (lines.next()?.trim_start(), lines.next().unwrap_or_default());
     let commas = |line: &str| line.matches(',').count();
     match first {

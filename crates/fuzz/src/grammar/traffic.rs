@@ -32,6 +32,9 @@ impl Draft {
         if self.family != Family::TcdNs3 && chance.below(3) == 0 {
             self.job(chance);
         }
+        if self.family != Family::TcdNs3 && self.hosts.len() >= 3 && chance.below(4) == 0 {
+            self.service(chance);
+        }
     }
 
     fn size(chance: &mut Mutator) -> &'static str {
@@ -43,7 +46,7 @@ impl Draft {
         let other = *self.hosts.iter().find(|host| **host != dst).unwrap_or(&src);
         let connections = *chance.one(&["", "", ", connections = \"persistent\""]);
         let again = *chance.one(&["", ", iterations = 2, compute = \"1us\"", ", start = \"5us\""]);
-        let kinds = if self.family == Family::TcdNs3 { 2 } else { 14 };
+        let kinds = if self.family == Family::TcdNs3 { 2 } else { 15 };
         match chance.below(kinds) {
             0 => format!(
                 "flows = [{{ src = {other}, dst = {dst}, size = \"{size}\" }}, {{ src = {other}, dst = {dst}, size = \"9KB\", start = \"3us\" }}]"
@@ -79,7 +82,17 @@ impl Draft {
             9 => format!("all-to-all = {{ algorithm = \"pairwise\", size = \"{size}\"{connections} }}"),
             10 => format!("all-reduce = {{ size = \"{size}\"{again}{connections} }}"),
             11 => format!("reduce-scatter = {{ size = \"{size}\"{again} }}"),
-            12 => format!("all-gather = {{ size = \"{size}\"{again}{connections} }}"),
+            12 => {
+                let shape = *chance.one(&[
+                    "senders = 1",
+                    "senders = 2, targets = 1, bursts = 1",
+                    "senders = 1, amplitude = 0.3, stay = false",
+                ]);
+                format!(
+                    "bursts = {{ load = 0.2, {shape}, duration = \"2us\", gap = \"3us\", size = \"{size}\", to = \"30us\" }}"
+                )
+            }
+            13 => format!("all-gather = {{ size = \"{size}\"{again}{connections} }}"),
             _ => self.trace(chance, other, dst),
         }
     }
@@ -153,6 +166,60 @@ impl Draft {
         );
         let key = *chance.one(&keys);
         self.line(format!("training = {{ global-batch = 8, sequence = 16{key} }}"));
+    }
+
+    /// Writes a service with one or two instances for answers.
+    fn service(&mut self, chance: &mut Mutator) {
+        let (prompts, rest) = (self.hosts[0], &self.hosts[1..self.hosts.len().min(3)]);
+        let answers = rest.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+        self.line("[[inference]]\nshare-hosts = true");
+        self.perhaps(
+            chance,
+            &[
+                "network = \"divided\"",
+                "routing = \"turns\"",
+                "first-token = \"prefill\"",
+                "slo.ttft = \"20us\"",
+            ],
+        );
+        let cache = *chance.one(&[
+            "token-size = \"100B\"",
+            "token-size = \"3KB\"",
+            "model = \"mixtral-8x7b\"",
+        ]);
+        self.line(cache);
+        let requests = match chance.below(3) {
+            0 => {
+                let trace = "arrival_us,prompt,output\n1,20,3\n1,7,1\n9.5,30,2\n";
+                self.files.push(("requests.csv".into(), trace.into()));
+                "trace = \"requests.csv\""
+            }
+            1 => {
+                "rate = 200000, count = 9, burst = 3, prompt = [{ tokens = 3, share = 0.5 }, { tokens = 20, share = 0.5 }], output = 4"
+            }
+            _ => "rate = 100000, count = 5, prompt = 30, output = 2",
+        };
+        self.line(format!("requests = {{ {requests} }}"));
+        let room = *chance.one(&["", ", room = 40"]);
+        self.line(format!(
+            "prefill = {{ hosts = [{prompts}], rate = 5000000{room} }}"
+        ));
+        let more = *chance.one(&[
+            "",
+            ", room = 64",
+            ", running = 1",
+            ", per-token = \"100ns\"",
+            ", instance = 2",
+        ]);
+        self.line(format!(
+            "decode = {{ hosts = [{answers}], step = \"2us\"{more} }}"
+        ));
+        let transfer = *chance.one(&[
+            "",
+            "mode = \"push\", layers = 3",
+            "message = \"1KB\", outstanding = 2",
+        ]);
+        self.line(format!("transfer = {{ {transfer} }}"));
     }
 
     fn job(&mut self, chance: &mut Mutator) {

@@ -167,22 +167,23 @@ fn of_axis(data: &Plan, axis: usize, runs: &mut impl Runs) -> Vec<Note> {
         points.sort_unstable();
         let key = &axes[axis].key;
         let at = place(data, &points, Some(axis)).map_or_else(String::new, |index| format!(" at {index}"));
+        let is_of_packets = matches!(common, Common::Packets(_));
         let because = match common {
             Common::Runs => "the scenarios there do not have this key".to_string(),
             Common::Idle(warning) => warning,
             Common::Results(Some(never)) => format!("it is read, but {never}"),
             Common::Results(None) => "it is read, but never decided anything".to_string(),
-            Common::Packets(numbers) => format!(
-                "no packet goes another way or at another time, only {} differ",
-                numbers.join(", ")
-            ),
+            Common::Packets(numbers) => format!("only {} differ", numbers.join(", ")),
         };
         Note {
             kind: NoteKind::Axis,
             key: Some(key.clone()),
-            text: format!(
-                "`{key}` changes nothing{at}: {because}. All {values} values give the same results."
-            ),
+            text: match is_of_packets {
+                true => format!("`{key}` moves no packet{at}: {because}."),
+                false => format!(
+                    "`{key}` changes nothing{at}: {because}. All {values} values give the same results."
+                ),
+            },
             points,
         }
     };

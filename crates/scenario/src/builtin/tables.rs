@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use crate::schema::declare::{Entry, Parameter, entry};
 use crate::schema::{
-    Adaptive, AllReduce, AllToAll, Cc, CcDefaults, ClosedLoop, Detection, Drop, Dumbbell, Ecn, Endpoint,
-    EntropyValues, Failure, FastCnp, FatTree, Flow, Flowlet, Graph, HpccFat, Incast, IncastPoisson,
+    Adaptive, AllReduce, AllToAll, Bursts, Cc, CcDefaults, ClosedLoop, Detection, Drop, Dumbbell, Ecn,
+    Endpoint, EntropyValues, Failure, FastCnp, FatTree, Flow, Flowlet, Graph, HpccFat, Incast, IncastPoisson,
     Inference, InferenceDecode, InferencePrefill, InferenceRequests, InferenceSlo, InferenceTransfer,
     InfraGraph, Irn, Isolation, Job, JobStep, Lanes, LeafSpine, LinkChange, LinkError, Llr, Messages,
     Network, ParkingLot, PauseStorm, Permutation, Pfc, Poisson, Rail, ReceiveBuffer, Record, Ring, Route,
@@ -157,6 +157,7 @@ pub fn workloads() -> &'static [Entry] {
             entry::<Incast>("incast"),
             entry::<Poisson>("poisson"),
             entry::<IncastPoisson>("incast-poisson"),
+            entry::<Bursts>("bursts"),
             entry::<Permutation>("permutation"),
             entry::<ClosedLoop>("closed-loop"),
             entry::<Messages>("messages"),

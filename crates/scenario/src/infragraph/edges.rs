@@ -5,8 +5,8 @@ use paceline_kernel::{BitRate, Span};
 
 use crate::diagnostics::{Location, Problem, suggestion};
 
+use super::parts::{Device, Instance, Link, LinkDefaults, MOST_CABLES};
 use super::yaml::View;
-use super::{Device, Instance, Link, LinkDefaults, MOST_CABLES};
 
 /// Connection between two instances.
 #[derive(Clone)]

@@ -5,6 +5,7 @@
 //! Transceivers between two others, devices of ports alone, become part of the link.
 
 mod edges;
+mod parts;
 pub(crate) mod write;
 mod yaml;
 
@@ -14,82 +15,24 @@ use paceline_fabric::spec::{LinkSpec, NodeId, NodeKind};
 use paceline_kernel::sorted::{SortedMap, SortedSet};
 use paceline_kernel::{BitRate, Span};
 
-use crate::diagnostics::{Diagnostics, Location, Problem, Problems, Source, suggestion};
+use crate::diagnostics::{Diagnostics, Problem, Problems, Source, suggestion};
 use crate::ns3::topology::MOST_PROBLEMS;
 use crate::topology::{Net, Topology};
 use crate::warning::{Warning, WarningKind};
 
 use edges::{Cable, Cables};
+pub(crate) use parts::LinkDefaults;
+use parts::{Device, Instance, Link, Part, PartKind, Role};
 use yaml::{Node, View};
 
-/// Upper limits that only a typing error exceeds.
+/// Largest number of instances; only a typing error exceeds it.
 const MOST_UNITS: u32 = 1_000_000;
-const MOST_CABLES: usize = 10_000_000;
-
-/// Rate and delay of links for which the file gives none.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct LinkDefaults {
-    pub(crate) rate: Option<BitRate>,
-    pub(crate) delay: Option<Span>,
-}
 
 /// Returns true if a text is an infrastructure: a JSON object, or YAML with its lists at the left margin.
 pub(crate) fn is_infrastructure(source: &Source) -> bool {
     let text = source.text();
     let list = |line: &str| line.starts_with("devices:") || line.starts_with("instances:");
     text.trim_start().starts_with('{') || text.lines().any(list)
-}
-
-/// Component of a device: so many of a kind.
-struct Part {
-    name: String,
-    count: u32,
-    /// Index of the device that it is, if it is one.
-    device: Option<usize>,
-    kind: PartKind,
-}
-
-/// Kind of a component, as far as it matters here.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum PartKind {
-    /// NIC or accelerator, whose device is a host.
-    End,
-    /// Port, device, or one of a kind of its own.
-    Passive,
-    /// Processor, memory or switch.
-    Active,
-}
-
-/// Device, with its components.
-struct Device {
-    name: String,
-    parts: Vec<Part>,
-}
-
-/// Role of a device's instances in the network.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
-    Host,
-    Switch,
-    /// Device of ports alone: a transceiver, if it is between two others.
-    Passive,
-}
-
-/// Instances of a device.
-struct Instance {
-    name: String,
-    device: usize,
-    count: u32,
-    /// Number of the first of them, among all instances.
-    first: u32,
-}
-
-/// Named link of the infrastructure; rate or delay is missing if the file has none.
-struct Link<'a> {
-    name: &'a str,
-    rate: Option<BitRate>,
-    delay: Option<Span>,
-    place: Location,
 }
 
 /// Reads an infrastructure. Hosts are numbered first, then switches, both in the order of instances.

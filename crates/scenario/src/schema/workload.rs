@@ -27,6 +27,7 @@ tables! {
         incast: Incast;
         poisson: Poisson;
         incast_poisson: IncastPoisson;
+        bursts: Bursts;
         permutation: Permutation;
         closed_loop: ClosedLoop;
         all_to_all: AllToAll;
@@ -118,6 +119,36 @@ tables! {
         /// start of arrivals
         from: Spanned<Time> = "0s";
         /// end of arrivals
+        to: Spanned<Time> => "the duration";
+    }
+    /// Bursts in clusters: some hosts send at the same time, at a rate and for a time, and again after a gap. Its dimensions
+    /// are Paceline's own: amplitude, duration, gap, and how many senders and receivers go together.
+    struct Bursts {
+        /// hosts that send: a set of hosts
+        hosts: Spanned<Nodes> = "all";
+        /// who receives, a set of hosts; a host does not send to itself
+        receivers: Spanned<Nodes> => "hosts";
+        /// payload rate as a share of the rate of all hosts
+        load: Spanned<f64>;
+        /// hosts that send in a burst
+        senders: Spanned<u32> = "8";
+        /// receivers of a burst, which its senders take in turn; 1 for an incast
+        targets: Spanned<u32> = "1";
+        /// rate of a sender in a burst, as a share of its link's
+        amplitude: Spanned<f64> = "1.0";
+        /// length of a burst
+        duration: Span = "10us";
+        /// largest message; a sender starts one after another, at its rate
+        size: Spanned<Bytes> = "1MB";
+        /// bursts of a cluster
+        bursts: Spanned<u32> = "4";
+        /// mean time between the end of a burst and the start of the next one in its cluster, exponentially distributed
+        gap: Span = "20us", only(&[&[is_not(".bursts", &["1"])]]);
+        /// all bursts of a cluster have the same senders and receivers
+        stay: bool = "true", only(&[&[is_not(".bursts", &["1"])]]);
+        /// time at which arrivals start
+        from: Spanned<Time> = "0s";
+        /// time at which arrivals end
         to: Spanned<Time> => "the duration";
     }
     /// Every host sends to one other host and receives from one, chosen at random or with a fixed stride.

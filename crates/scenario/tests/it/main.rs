@@ -1,6 +1,7 @@
 //! Scenario files and inputs of other simulators: readers, errors, defaults.
 
 mod acts;
+mod bursts;
 mod collectives;
 mod defaults;
 mod errors;

@@ -105,6 +105,7 @@ fn workload(name: &str) -> KeyPosition {
         "poisson" => "{ sizes = \"websearch\", load = 0.1 }",
         "closed-loop" => "{ messages = 2 }",
         "incast-poisson" => "{ fan-in = 2 }",
+        "bursts" => "{ load = 0.1, senders = 2, bursts = 2, duration = \"1us\", to = \"20us\" }",
         "flows" => "[{ src = 2, dst = 1, size = \"1KB\" }]",
         _ => "{}",
     };

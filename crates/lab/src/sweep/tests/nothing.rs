@@ -125,7 +125,7 @@ fn an_axis_that_changes_nothing_is_told_with_its_reason() {
     );
     assert_eq!(texts.len(), 1, "{texts:?}");
     assert!(
-        texts[0].contains("`network.ecn.kmax` changes nothing") && texts[0].contains("only cnps, "),
+        texts[0].contains("`network.ecn.kmax` moves no packet") && texts[0].contains("only cnps, "),
         "{texts:?}"
     );
     // Axes with an effect have no note.

@@ -1,5 +1,6 @@
 //! Conversion of `[[workload]]` to flows.
 
+mod bursts;
 mod collectives;
 mod files;
 mod incast;
@@ -204,6 +205,7 @@ fn block_of(written: &schema::Workload) -> Result<&'static str, Problem> {
         ("incast", written.incast.is_some()),
         ("poisson", written.poisson.is_some()),
         ("incast-poisson", written.incast_poisson.is_some()),
+        ("bursts", written.bursts.is_some()),
         ("permutation", written.permutation.is_some()),
         ("closed-loop", written.closed_loop.is_some()),
         ("messages", written.messages.is_some()),
@@ -297,6 +299,7 @@ impl Maker<'_, '_> {
             "incast" => self.incast(written.incast.get_or_insert_default())?.into(),
             "poisson" => self.poisson(written.poisson.get_or_insert_default())?,
             "incast-poisson" => self.incast_poisson(written.incast_poisson.get_or_insert_default())?,
+            "bursts" => self.bursts(written.bursts.get_or_insert_default())?.into(),
             "permutation" => self
                 .permutation(written.permutation.get_or_insert_default())?
                 .into(),
