@@ -448,11 +448,11 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     // Afterwards, defaults of schemes look like settings of the user.
     let unsaid = inherited::Unsaid::of(scenario);
     let mut schemes = schemes::Schemes::of(cx, &mut scenario.cc, &scenario.cc_blocks)?;
-    let written = (
-        &mut scenario.workload[..],
-        &mut scenario.job[..],
-        &mut scenario.inference[..],
-    );
+    let written = workload::Written {
+        workloads: &mut scenario.workload,
+        jobs: &mut scenario.job,
+        services: &mut scenario.inference,
+    };
     let mut traffic = workload::resolve(cx, written, &net, &mut schemes)?;
     // Jobs with a cost model, and services with a simple one, send nothing through the network.
     let is_priced = |job: &Job| job.trace.is_some_and(|trace| trace.is_priced);

@@ -83,17 +83,25 @@ impl Traffic {
     }
 }
 
+/// Tables of a scenario that have flows.
+pub(super) struct Written<'a> {
+    pub(super) workloads: &'a mut [Spanned<schema::Workload>],
+    pub(super) jobs: &'a mut [Spanned<schema::Job>],
+    pub(super) services: &'a mut [Spanned<schema::Inference>],
+}
+
 /// Creates the flows of all workloads, jobs and services.
 pub(super) fn resolve(
     cx: &mut Cx<'_>,
-    (workloads, jobs, services): (
-        &mut [Spanned<schema::Workload>],
-        &mut [Spanned<schema::Job>],
-        &mut [Spanned<schema::Inference>],
-    ),
+    written: Written<'_>,
     net: &Net,
     schemes: &mut Schemes<'_>,
 ) -> Result<Traffic, Problem> {
+    let Written {
+        workloads,
+        jobs,
+        services,
+    } = written;
     let mut unresolved = UnresolvedFlows::default();
     // A stream cannot express flows that wait for others, as those of jobs do.
     unresolved.streams = cx.streams && jobs.is_empty() && services.is_empty() && may_stream(workloads);
