@@ -89,7 +89,7 @@ impl Draft {
                     "senders = 1, amplitude = 0.3, stay = false",
                 ]);
                 format!(
-                    "bursts = {{ load = 0.2, {shape}, duration = \"2us\", gap = \"3us\", size = \"{size}\", to = \"30us\" }}"
+                    "bursts = {{ load = 0.2, {shape}, duration = \"2us\", gap = \"3us\", size = \"5KB\", to = \"30us\" }}"
                 )
             }
             13 => format!("all-gather = {{ size = \"{size}\"{again}{connections} }}"),
