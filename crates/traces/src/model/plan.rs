@@ -112,7 +112,7 @@ pub struct Training {
     pub precision: Precision,
     /// Merging of collectives over layers.
     pub granularity: Granularity,
-    /// True to repeat three faults of AICB's files: see [`formulas`].
+    /// True to repeat three faults of AICB's files: see [`super::formulas`].
     pub like_aicb: bool,
     /// Computing times of a GPU.
     pub gpu: Gpu,
