@@ -143,6 +143,7 @@ impl Reader {
         };
         fs::create_dir(folder.join("traces")).expect("a folder");
         copy("goal/halo_4x4.goal", "app.goal");
+        copy("../../../scenario/tests/it/acts/model.toml", "job.toml");
         for rank in 0..8 {
             copy(
                 &format!("chakra/dags/overlap/trace.{rank}.et"),
