@@ -6,12 +6,12 @@ use std::sync::Arc;
 use paceline_kernel::{Bytes, Time};
 use paceline_run::outcome::ModelOutcome;
 use paceline_run::spec::{Asks, Awaited, Behaviour, FlowSpec, NodeId};
-use paceline_run::stream::source_port;
 use paceline_traces::executor::Executor;
 use paceline_traces::network::{Message, MessageId, Network};
 use paceline_traces::program::CollectiveKind;
 
 use crate::outcome::TraceOutcome;
+use crate::ports::Ports;
 
 /// Properties shared by the flows of a job.
 #[derive(Clone, Debug)]
@@ -35,8 +35,7 @@ pub struct Common {
 pub struct Carrier {
     executor: Executor,
     common: Arc<Common>,
-    /// Number of flows so far between each pair of hosts.
-    pairs: BTreeMap<(NodeId, NodeId), u16>,
+    ports: Ports,
     /// Messages of the current call; empty between calls.
     messages: Vec<Message>,
 }
@@ -68,7 +67,7 @@ impl Carrier {
         Self {
             executor,
             common: Arc::new(common),
-            pairs: BTreeMap::new(),
+            ports: Ports::default(),
             messages: Vec::new(),
         }
     }
@@ -97,16 +96,13 @@ impl Carrier {
             Some(collective) => common.collectives[&collective.kind],
             None => common.send,
         };
-        let count = self.pairs.entry((src, dst)).or_default();
-        let sport = source_port(u64::from(*count));
-        *count = count.wrapping_add(1);
         FlowSpec {
             src,
             dst,
             size: Bytes::new(message.bytes),
             start,
             class: common.class,
-            sport,
+            sport: self.ports.next(src, dst),
             dport: common.dport,
             label,
             scheme: common.scheme,

@@ -7,6 +7,7 @@
 mod carrier;
 pub mod collective;
 mod outcome;
+mod ports;
 mod priced;
 pub mod serving;
 

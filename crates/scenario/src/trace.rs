@@ -79,7 +79,8 @@ const WAITS: [(&str, Awaited); 3] = [
     ("after_start", Awaited::Started),
 ];
 
-fn reader(source: &Source) -> csv::Reader<&[u8]> {
+/// Returns a reader of the lines of a table, its header among them.
+pub(crate) fn reader(source: &Source) -> csv::Reader<&[u8]> {
     csv::ReaderBuilder::new()
         .trim(csv::Trim::All)
         .has_headers(false)
@@ -376,7 +377,7 @@ impl Line<'_> {
 }
 
 /// Returns the span of a record's line without its end.
-fn line_of(source: &Source, record: &csv::StringRecord) -> Range<usize> {
+pub(crate) fn line_of(source: &Source, record: &csv::StringRecord) -> Range<usize> {
     let start = record.position().map_or(0, |position| position.byte() as usize);
     let rest = &source.text()[start.min(source.text().len())..];
     // The reader counts the end of the previous line as part of the record.
@@ -385,7 +386,8 @@ fn line_of(source: &Source, record: &csv::StringRecord) -> Range<usize> {
     start..start + rest.trim_end().len()
 }
 
-fn csv_problem(error: &csv::Error, source: &Source) -> Problem {
+/// Returns the problem of a text that is no table.
+pub(crate) fn csv_problem(error: &csv::Error, source: &Source) -> Problem {
     let at = error.position().map_or(0, |position| position.byte() as usize);
     let mut record = csv::StringRecord::new();
     let mut position = csv::Position::new();

@@ -36,10 +36,10 @@ pub(super) struct ExplainArgs {
     /// Write an HTML page about a forest: feature importance and proofs
     #[arg(long, value_name = "FILE", requires = "name")]
     page: Option<PathBuf>,
-    /// Of a trace or model: latency of a message, for the critical path
+    /// Latency of a message of a trace or model, for the critical path
     #[arg(long, value_name = "NS", default_value_t = 1000)]
     latency: u64,
-    /// Of a trace or model: rate of a link, for the critical path
+    /// Rate of a link of a trace or model, for the critical path
     #[arg(long, value_name = "GBPS", default_value_t = 100)]
     rate: u32,
     /// Replace an existing page

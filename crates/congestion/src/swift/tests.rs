@@ -379,7 +379,7 @@ fn mswift_by_hand() {
     close(pair.cc.windows().0, 0.9);
 }
 
-/// Of every `period` ACKs one is late, and cuts the window in half: with q = 1 / period the window is
+/// One of every `period` ACKs is late, and cuts the window in half: with q = 1 / period the window is
 /// sqrt(1.5 / q) on average. The median of the last delays ignores it.
 #[test]
 fn a_share_of_late_packets_collapses_the_window_unless_the_median_counts() {

@@ -19,7 +19,8 @@ use paceline_kernel::sorted::SortedMap;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use paceline_run::outcome::ModelOutcome;
 use paceline_run::spec::{Asks, Awaited, Behaviour, FlowSpec, NodeId};
-use paceline_run::stream::source_port;
+
+use crate::ports::Ports;
 
 pub use record::{RequestRecord, ServingOutcome};
 pub use service::{Decode, Prefill, Request, Routing, Service, Transfer};
@@ -43,7 +44,7 @@ pub struct ServingFlows {
     pub pull: u16,
 }
 
-/// What a call of the program is for: the upper half of a token.
+/// Purposes of a call of the program: the upper half of a token.
 mod token {
     /// Arrival of the next request.
     pub(super) const ARRIVAL: u64 = 0;
@@ -98,8 +99,7 @@ pub struct Serving {
     messages: Vec<Option<Piece>>,
     /// Numbers of messages that can be used again.
     free: Vec<u32>,
-    /// Number of flows so far between each pair of GPUs.
-    pairs: SortedMap<(NodeId, NodeId), u16>,
+    ports: Ports,
     /// Simple model that carries the messages instead of the network.
     divided: Option<Divided>,
 }
@@ -120,7 +120,7 @@ impl Serving {
             transfers: Transfers::default(),
             messages: Vec::new(),
             free: Vec::new(),
-            pairs: SortedMap::new(),
+            ports: Ports::default(),
             divided: rates.map(Divided::new),
         }
     }
@@ -215,7 +215,7 @@ impl Serving {
             let pieces = self.transfers.computed(&service.transfer, request, layers - 1);
             self.records[request as usize].kv_start.get_or_insert(asks.now());
             self.send(pieces, asks);
-        } else if is_last && service.prefill_answers && of.output == 1 {
+        } else if is_last && service.steps(&of) == 0 {
             // Nothing is left to decode, so the cache stays where it is.
             self.prefill[number].held -= u64::from(of.prompt);
             self.finish(request, asks.now());
@@ -290,16 +290,13 @@ impl Serving {
     }
 
     fn flow(&mut self, piece: &Piece, start: Time) -> FlowSpec {
-        let count = self.pairs.entry((piece.from, piece.to)).or_default();
-        let sport = source_port(u64::from(*count));
-        *count = count.wrapping_add(1);
         FlowSpec {
             src: piece.from,
             dst: piece.to,
             size: Bytes::new(piece.bytes),
             start,
             class: self.flows.class,
-            sport,
+            sport: self.ports.next(piece.from, piece.to),
             dport: self.flows.dport,
             label: if piece.is_pull {
                 self.flows.pull

@@ -13,7 +13,7 @@ fn load_service(rest: &str) -> Result<Resolved, String> {
     load_text("test.toml", &text, &Overrides::default()).map_err(|error| error.to_string())
 }
 
-/// What a run writes is the same service again, with the same requests.
+/// A service that a run writes is the same again, with the same requests.
 #[test]
 fn a_resolved_service_is_the_same() {
     for service in [
@@ -79,7 +79,10 @@ fn traces_of_requests() {
     );
     for (content, expected) in [
         ("prompt,output\n1,2\n", "no column `arrival_s`"),
-        ("arrival_s,prompt,output\n1,2,x\n", "`x`: expected a number"),
+        (
+            "arrival_s,prompt,output\n1,2,3\n1,2,x\n",
+            "bad.csv:3:1: `x`: expected a number",
+        ),
         ("arrival_s,prompt,output\n1,0,2\n", "a prompt of 0 tokens"),
         ("arrival_s,prompt,output\n-1,1,2\n", "an arrival at -1"),
         (
@@ -132,6 +135,11 @@ fn what_is_refused() {
             "prompt = 300",
             "prompt = [{ tokens = 3, share = 0.4 }]",
             "add up to 0.4",
+        ),
+        (
+            "prompt = 300",
+            "prompt = [{ tokens = 3, share = 1.5 }, { tokens = 4, share = -0.5 }]",
+            "a share of 1.5",
         ),
         ("rate = 1000000", "rate = 0", "no tokens per second"),
         (

@@ -288,7 +288,7 @@ fn mistakes_have_a_place_and_the_nearest_name() {
     assert!(with(&aliases, "").is_ok());
 }
 
-/// What `generate` writes is read as the same network; hosts are first there.
+/// A network that `generate` writes is read as the same one; hosts are first there.
 #[test]
 fn written_and_read() {
     let gbps = BitRate::from_gbps;

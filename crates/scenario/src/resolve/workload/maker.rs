@@ -133,6 +133,13 @@ impl Maker<'_, '_> {
         hosts::one(self.cx, self.net, written)
     }
 
+    /// Returns the position of a value that was written; otherwise that of its table.
+    pub(super) fn place_of<T>(&self, written: Option<&Spanned<T>>) -> Location {
+        let location = written.map(|written| self.cx.texts.of_value(written));
+        let location = location.filter(|location| !location.text().is_empty());
+        location.unwrap_or_else(|| self.location.clone())
+    }
+
     /// Returns a count, which must be positive.
     pub(super) fn count(
         &self,

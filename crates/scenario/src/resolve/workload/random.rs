@@ -42,9 +42,7 @@ impl Maker<'_, '_> {
     /// Returns the problem of a sender that is the only receiver.
     fn only_receiver(&self, host: NodeId, written: Option<&Spanned<Nodes>>) -> Problem {
         let message = format!("host {} sends, and is the only receiver", host.0);
-        let location = written.map(|written| self.cx.texts.of_value(written));
-        let location = location.filter(|location| !location.text().is_empty());
-        Problem::new(message).at(&location.unwrap_or_else(|| self.location.clone()))
+        Problem::new(message).at(&self.place_of(written))
     }
 
     pub(super) fn closed_loop(&mut self, block: &mut schema::ClosedLoop) -> Result<Made, Problem> {

@@ -9,6 +9,7 @@ use toml::Spanned;
 use crate::diagnostics::{Location, Problem, Source};
 use crate::resolve::fill::filled;
 use crate::schema::{InferenceRequests, Lengths};
+use crate::trace;
 use crate::traffic::SizeDistribution;
 use crate::warning::WarningKind;
 
@@ -140,11 +141,9 @@ fn lengths(maker: &mut Maker<'_, '_>, written: &mut Spanned<Lengths>) -> Result<
                 let tokens = share.tokens.as_ref().ok_or_else(|| missing("tokens"))?;
                 let part = share.share.as_ref().ok_or_else(|| missing("share"))?;
                 let length = fits(*tokens.get_ref(), &maker.cx.texts.of_value(tokens))?;
-                list.push((length, *part.get_ref()));
+                list.push((length, maker.share(part)?));
             }
-            SizeDistribution::mix(&list).map_err(|sum| {
-                Problem::new(format!("the shares of the lengths add up to {sum}: expected 1")).at(&location)
-            })
+            maker.mixed(&list, "lengths", &location)
         }
         Lengths::Named(name) => {
             let source = maker
@@ -199,24 +198,18 @@ fn request(start: Time, (arrival, unit): (f64, f64), prompt: f64, output: f64) -
 }
 
 fn read_csv(source: &Source, start: Time) -> Result<Vec<Request>, Problem> {
-    let mut reader = csv::ReaderBuilder::new()
-        .trim(csv::Trim::All)
-        .has_headers(false)
-        .from_reader(source.text().as_bytes());
-    let whole = |error: &csv::Error| {
-        let at = error.position().map_or(0, |position| position.byte() as usize);
-        Problem::new(format!("not a table: {error}")).at(&source.at(at..at))
-    };
+    let mut reader = trace::reader(source);
+    let problem = |error: csv::Error| trace::csv_problem(&error, source);
     let mut records = reader.records();
     let header = match records.next() {
-        Some(record) => record.map_err(|error| whole(&error))?,
+        Some(record) => record.map_err(problem)?,
         None => return Err(Problem::new("the trace is empty").at(&source.end())),
     };
     let column = |names: &[&str]| {
         let found = header.iter().position(|name| names.contains(&name));
         found.ok_or_else(|| {
             Problem::new(format!("the trace has no column `{}`", names.join("` or `")))
-                .at(&source.at(0..source.text().lines().next().map_or(0, str::len)))
+                .at(&source.at(trace::line_of(source, &header)))
         })
     };
     let arrival = column(&ARRIVALS.map(|(name, _)| name))?;
@@ -225,10 +218,8 @@ fn read_csv(source: &Source, start: Time) -> Result<Vec<Request>, Problem> {
     let unit = unit.map_or(1.0, |&(_, unit)| unit);
     let mut requests = Vec::new();
     for record in records {
-        let record = record.map_err(|error| whole(&error))?;
-        let from = record.position().map_or(0, |position| position.byte() as usize);
-        let line = source.text()[from..].lines().next().unwrap_or_default();
-        let at = source.at(from..from + line.len());
+        let record = record.map_err(problem)?;
+        let at = source.at(trace::line_of(source, &record));
         let number = |column: usize| {
             let text = record.get(column).unwrap_or_default();
             let value = text.parse::<f64>();

@@ -28,7 +28,7 @@ pub struct Inference {
     pub label: String,
     /// Index of its program in the run.
     pub program: usize,
-    /// Its requests, in the order of their arrivals.
+    /// Requests in the order of their arrivals.
     pub requests: Vec<Request>,
     /// Bytes of a token's cache.
     pub token_bytes: u64,
@@ -275,12 +275,7 @@ impl Maker<'_, '_> {
                 "the {pool} pool has {} GPUs: expected a multiple of the {each} of an instance",
                 gpus.len()
             );
-            let at = slot.as_ref().map_or_else(Default::default, |slot| slot.span());
-            let problem = Problem::new(message);
-            return Err(match at.is_empty() {
-                true => problem.at(&self.location),
-                false => problem.at(&self.cx.texts.at(at)),
-            });
+            return Err(Problem::new(message).at(&self.place_of(slot.as_ref())));
         }
         Ok(gpus.chunks(each).map(<[NodeId]>::to_vec).collect())
     }

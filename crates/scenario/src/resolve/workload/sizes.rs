@@ -1,5 +1,6 @@
 //! Distributions of flow sizes: built-in, from files, or given in the scenario.
 
+use paceline_kernel::Bytes;
 use toml::Spanned;
 
 use crate::diagnostics::{Location, Problem, suggestion};
@@ -24,16 +25,31 @@ impl Maker<'_, '_> {
             let missing = |key: &str| Problem::new(format!("the size of a mix has no `{key}`")).at(&of);
             let size = written.get_ref().size.as_ref().ok_or_else(|| missing("size"))?;
             let share = written.get_ref().share.as_ref().ok_or_else(|| missing("share"))?;
-            let value = *share.get_ref();
-            if !(0.0..=1.0).contains(&value) {
-                return Err(Problem::new(format!("a share of {value}: expected 0 to 1"))
-                    .at(&self.cx.texts.of_value(share))
-                    .label("expected 0 to 1"));
-            }
-            list.push((self.size(size)?, value));
+            list.push((self.size(size)?, self.share(share)?));
         }
-        SizeDistribution::mix(&list).map_err(|sum| {
-            Problem::new(format!("the shares of the sizes add up to {sum}: expected 1"))
+        self.mixed(&list, "sizes", location)
+    }
+
+    /// Returns the share of one size or length in a mix.
+    pub(super) fn share(&self, share: &Spanned<f64>) -> Result<f64, Problem> {
+        let value = *share.get_ref();
+        if (0.0..=1.0).contains(&value) {
+            return Ok(value);
+        }
+        Err(Problem::new(format!("a share of {value}: expected 0 to 1"))
+            .at(&self.cx.texts.of_value(share))
+            .label("expected 0 to 1"))
+    }
+
+    /// Returns the distribution of a mix of sizes or lengths, which `what` names.
+    pub(super) fn mixed(
+        &self,
+        list: &[(Bytes, f64)],
+        what: &str,
+        location: &Location,
+    ) -> Result<SizeDistribution, Problem> {
+        SizeDistribution::mix(list).map_err(|sum| {
+            Problem::new(format!("the shares of the {what} add up to {sum}: expected 1"))
                 .at(location)
                 .label("these shares")
         })

@@ -115,9 +115,6 @@ fn known(name: &str, location: &Location) -> Result<Model, Problem> {
     })
 }
 
-/// Keys of models with experts.
-const OF_EXPERTS: [&str; 4] = ["top-k", "expert-ffn", "shared-experts", "dense-layers"];
-
 /// Returns the architecture, and fills in its table.
 fn model(cx: &Cx<'_>, keys: &Keys<'_>, job: &mut schema::Job) -> Result<Model, Problem> {
     let location = keys.location;
@@ -179,27 +176,20 @@ fn model(cx: &Cx<'_>, keys: &Keys<'_>, job: &mut schema::Job) -> Result<Model, P
     if let Some(weights) = found.attention_weights {
         fill_value(&mut table.attention_weights, weights);
     }
+    let of_experts = [
+        ("top-k", found.top_k),
+        ("expert-ffn", found.expert_ffn),
+        ("shared-experts", found.shared_experts),
+        ("dense-layers", found.dense_layers),
+    ];
+    let is_idle = |(key, value): &(&str, u32)| *value > 0 && keys.is_set(cx, &format!("model.{key}"));
     if found.experts == 0
-        && let Some(key) = OF_EXPERTS.iter().find(|key| {
-            let path = format!("model.{key}");
-            keys.is_set(cx, &path) && table_value(table, key) > 0
-        })
+        && let Some((key, _)) = of_experts.into_iter().find(is_idle)
     {
         let message = format!("`{key}` is for models with `experts`, and this one has none");
         return Err(Problem::new(message).at(&keys.location(cx, &format!("model.{key}"))));
     }
     Ok(found)
-}
-
-/// Returns the value of a key of models with experts.
-fn table_value(table: &schema::Architecture, key: &str) -> u32 {
-    let slot = match key {
-        "top-k" => &table.top_k,
-        "expert-ffn" => &table.expert_ffn,
-        "shared-experts" => &table.shared_experts,
-        _ => &table.dense_layers,
-    };
-    slot.as_ref().map_or(0, |value| *value.get_ref())
 }
 
 /// Returns the number of ranks with its position, as far as the job or the network determines it.
