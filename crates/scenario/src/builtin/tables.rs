@@ -228,6 +228,7 @@ mod tests {
                 "workload"
                 | "job"
                 | "network.failure"
+                | "inference"
                 | "network.link-change"
                 | "network.link-error"
                 | "network.slow-host"
