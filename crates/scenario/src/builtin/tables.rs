@@ -221,9 +221,6 @@ mod tests {
                 "job.step.send" | "job.step.pipeline" => {
                     format!("[[job]]\n[[job.step]]\n[{}]\n", section.name)
                 }
-                "job.rules" | "job.model" | "job.parallel" | "job.training" | "job.training.times" => {
-                    format!("[[job]]\n[{}]\n", section.name)
-                }
                 "network.tier" => "[network.tier.leaf]\n".to_string(),
                 "workload"
                 | "job"
@@ -236,7 +233,10 @@ mod tests {
                 | "network.route" => {
                     format!("[[{}]]\n", section.name)
                 }
-                name => format!("[{name}]\n"),
+                name => match name.split_once('.') {
+                    Some((list @ ("job" | "inference"), _)) => format!("[[{list}]]\n[{name}]\n"),
+                    _ => format!("[{name}]\n"),
+                },
             };
             let mut known = known(&table);
             if ["workload", "job.step"].contains(&section.name) {
