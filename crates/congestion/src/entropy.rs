@@ -12,6 +12,7 @@ use paceline_kernel::rng::Rng;
 use paceline_kernel::{Span, Time};
 
 mod bitmap;
+mod mrc;
 mod reps;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,28 @@ pub struct Entropy {
     pub selector: Selector,
     /// Number of values that a flow uses, a power of two from 1 to 65536.
     pub values: u32,
+    /// Settings of [`Selector::Mrc`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mrc: Option<Mrc>,
+}
+
+/// Settings of [`Selector::Mrc`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Mrc {
+    /// Number of values in use at a time, in each plane; the others are spare.
+    pub in_use: u32,
+    /// Time between two probes of a value that is assumed to be bad, and before the first.
+    pub probe_interval: Span,
+}
+
+impl Default for Mrc {
+    fn default() -> Self {
+        Self {
+            in_use: 32,
+            probe_interval: Span::from_us(100),
+        }
+    }
 }
 
 /// Algorithm that chooses entropy values.
@@ -42,6 +65,9 @@ pub enum Selector {
     Reps,
     /// Reuses values that returned without a mark; if there are none, takes those of `Bitmap`.
     Mixed,
+    /// Uses values in turn, passes those over that were marked or trimmed, and replaces those that timed out,
+    /// until an answer to a probe comes back (MRC).
+    Mrc,
 }
 
 /// Fate of a packet on the path of its entropy value.
@@ -80,17 +106,24 @@ pub enum PathSelector {
     Reps(Ring),
     /// Queue of good values and bitmap of [`Selector::Mixed`].
     Mixed(reps::Recycled, bitmap::Bitmap),
+    /// States of all values of [`Selector::Mrc`].
+    Mrc(Box<mrc::ValueSet>),
 }
 
 impl Entropy {
-    /// Creates the selector of a new flow.
-    pub fn build(&self, draw: &mut impl Draw) -> PathSelector {
+    /// Creates the selector of a new flow, in each of `planes` planes: a value belongs to one of them.
+    pub fn build(&self, planes: u32, draw: &mut impl Draw) -> PathSelector {
+        let values = (self.values / planes).max(1);
         match self.selector {
-            Selector::Oblivious => PathSelector::Oblivious(Stepping::new(self.values, draw)),
-            Selector::Bitmap => PathSelector::Bitmap(bitmap::Bitmap::new(self.values, draw)),
-            Selector::Reps => PathSelector::Reps(Ring::new(self.values)),
+            Selector::Oblivious => PathSelector::Oblivious(Stepping::new(values, draw)),
+            Selector::Bitmap => PathSelector::Bitmap(bitmap::Bitmap::new(values, draw)),
+            Selector::Reps => PathSelector::Reps(Ring::new(values)),
             Selector::Mixed => {
-                PathSelector::Mixed(reps::Recycled::default(), bitmap::Bitmap::new(self.values, draw))
+                PathSelector::Mixed(reps::Recycled::default(), bitmap::Bitmap::new(values, draw))
+            }
+            Selector::Mrc => {
+                let settings = self.mrc.unwrap_or_default();
+                PathSelector::Mrc(Box::new(mrc::ValueSet::new(values, settings, draw)))
             }
         }
     }
@@ -105,6 +138,7 @@ impl PathSelector {
             Self::Bitmap(bitmap) => bitmap.next(draw),
             Self::Reps(ring) => ring.next(draw),
             Self::Mixed(recycled, bitmap) => recycled.take().unwrap_or_else(|| bitmap.next(draw)),
+            Self::Mrc(set) => set.next(),
         }
     }
 
@@ -119,6 +153,32 @@ impl PathSelector {
                 recycled.on_feedback(entropy, feedback);
                 bitmap.on_feedback(entropy, feedback);
             }
+            Self::Mrc(set) => set.on_feedback(now, entropy, feedback),
+        }
+    }
+
+    /// Returns true unless all values are assumed to be bad.
+    #[inline]
+    pub fn has_values(&self) -> bool {
+        match self {
+            Self::Mrc(set) => set.has_values(),
+            _ => true,
+        }
+    }
+
+    /// Returns the time of the next probe of a bad value.
+    pub fn next_probe(&self) -> Option<Time> {
+        match self {
+            Self::Mrc(set) => set.next_probe(),
+            _ => None,
+        }
+    }
+
+    /// Returns a bad value that is to be probed now.
+    pub fn probe(&mut self, now: Time) -> Option<u16> {
+        match self {
+            Self::Mrc(set) => set.probe(now),
+            _ => None,
         }
     }
 }

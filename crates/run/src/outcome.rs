@@ -362,11 +362,13 @@ pub enum PacketKind {
     Llr,
     /// Message of a switch to its neighbour that a flow is isolated (CIM of IEEE 802.1Qcz).
     Isolate,
+    /// Probe of a path that its sender does not trust, and the receiver's answer.
+    Probe,
 }
 
 impl PacketKind {
     /// All kinds, in the order of their declaration.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Data,
         Self::Ack,
         Self::Nack,
@@ -378,6 +380,7 @@ impl PacketKind {
         Self::Grant,
         Self::Llr,
         Self::Isolate,
+        Self::Probe,
     ];
     /// Number of kinds, for arrays indexed by kind.
     pub const COUNT: usize = Self::ALL.len();
@@ -396,6 +399,7 @@ impl PacketKind {
             Self::Grant => "grant",
             Self::Llr => "llr",
             Self::Isolate => "isolate",
+            Self::Probe => "probe",
         }
     }
 

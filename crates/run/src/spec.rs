@@ -5,7 +5,7 @@
 use std::num::NonZeroU32;
 
 use paceline_congestion::Requirements;
-use paceline_congestion::entropy::Entropy;
+use paceline_congestion::entropy::{Entropy, Selector};
 use paceline_congestion::registry::{SchemeConfig, WindowMode};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -514,6 +514,12 @@ impl RunSpec {
     /// Returns true if all packets of a flow take one path while no link fails.
     pub fn has_one_way_per_flow(&self) -> bool {
         self.load_balancing == LoadBalancing::Ecmp && self.entropy.is_none()
+    }
+
+    /// Returns true if NICs choose a link for each packet: they have several, or senders keep a state for each path.
+    pub fn chooses_links(&self) -> bool {
+        let keeps_states = |entropy: &Entropy| entropy.selector == Selector::Mrc;
+        self.nic.planes > 1 || self.entropy.as_ref().is_some_and(keeps_states)
     }
 
     /// Returns true if consecutive packets of a flow may take different paths.

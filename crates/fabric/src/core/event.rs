@@ -25,6 +25,8 @@ pub enum Event {
     Timer { flow: FlowId, slot: u8, generation: u8 },
     /// Expiry of a sender's retransmission timeout.
     Timeout { flow: FlowId },
+    /// Time of the next probe of a sender's paths (`host/probes.rs`).
+    ProbeDue { flow: FlowId },
     /// End of a transmission; an event only if something waits for it.
     TxDone { port: PortId },
     /// Time at which a NIC may have something to send. Superseded ones have an older generation.
@@ -83,6 +85,7 @@ impl Event {
                 generation,
             } => (5, flow.0, u32::from(slot) | u32::from(generation) << 8),
             Self::Timeout { flow } => (6, flow.0, 0),
+            Self::ProbeDue { flow } => (6, flow.0, 1),
             Self::TxDone { port } => (TX_DONE, port.0, 0),
             Self::Wake { port, generation } => (8, port.0, generation),
             Self::Arrive { port, packet } => (ARRIVE, port.0, packet.0),
@@ -138,6 +141,7 @@ impl Event {
                 slot: b as u8,
                 generation: (b >> 8) as u8,
             },
+            6 if b == 1 => Self::ProbeDue { flow: FlowId(a) },
             6 => Self::Timeout { flow: FlowId(a) },
             TX_DONE => Self::TxDone { port: PortId(a) },
             8 => Self::Wake {
@@ -256,6 +260,7 @@ mod tests {
                 generation: 255,
             },
             Event::Timeout { flow: FlowId(5) },
+            Event::ProbeDue { flow: FlowId(5) },
             Event::TxDone {
                 port: PortId(123_456_789),
             },

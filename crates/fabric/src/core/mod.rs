@@ -71,6 +71,8 @@ pub struct Core {
     noise: Option<Box<Noises>>,
     /// `None` unless a link has link-level retry.
     retry: Option<Box<Retry>>,
+    /// True if hosts choose among their links.
+    has_planes: bool,
     /// Counters of the run, so far.
     pub counters: Counters,
     digest: Digest,
@@ -123,6 +125,7 @@ impl Core {
             credits,
             noise: Noises::of(spec),
             retry: None,
+            has_planes: spec.chooses_links(),
             counters: Counters::default(),
             digest: Digest::default(),
             done: false,
@@ -159,6 +162,7 @@ impl Core {
             credits: self.credits.clone(),
             noise: self.noise.clone(),
             retry: self.retry.clone(),
+            has_planes: self.has_planes,
             counters: Counters::default(),
             digest: Digest::default(),
             done: false,

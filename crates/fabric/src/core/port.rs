@@ -74,6 +74,8 @@ pub(crate) enum LinkState {
     OnCredit,
     /// Sends frames that are kept until they have arrived ([`crate::core::retry`]).
     Retry,
+    /// Belongs to a NIC that chooses among its links ([`crate::host::planes`]).
+    Plane,
     /// Sends nothing, because the link has failed.
     Down,
 }

@@ -49,6 +49,7 @@ impl Core {
                 LinkState::Open => {}
                 LinkState::OnCredit => return Err("links send on credit"),
                 LinkState::Retry => return Err("links send frames again"),
+                LinkState::Plane => return Err("senders choose among links"),
                 LinkState::Down => return Err("a link is down"),
             }
             print.note(u64::from(queued) << 32 | u64::from(ready) << 16 | u64::from(paused));

@@ -195,15 +195,17 @@ impl Hosts {
     /// Resumes the classes that a NIC has paused, after its buffer has emptied to `xon`.
     #[cold]
     fn end_pauses(&mut self, cx: &mut Cx<'_>, nic: NicId) {
-        let port = self.scheduler.nics[nic].port;
         let Some(endpoints) = &mut self.endpoints else {
             return;
         };
         let paused = std::mem::take(&mut endpoints.hosts[nic].paused);
+        let ports = self.ports_of(nic).to_vec();
         for class in (0..cx.core.class_count() as u8).filter(|class| paused >> class & 1 == 1) {
-            if let Some(frame) = cx.core.pfc_frame(cx.world, port, class, false) {
-                cx.core.push(cx.world, port, LINK_CONTROL, frame);
-                self.try_send(cx, port);
+            for &port in &ports {
+                if let Some(frame) = cx.core.pfc_frame(cx.world, port, class, false) {
+                    cx.core.push(cx.world, port, LINK_CONTROL, frame);
+                    self.try_send(cx, port);
+                }
             }
         }
     }

@@ -16,7 +16,9 @@ mod messages;
 mod nic;
 mod observe;
 mod on_credit;
+mod planes;
 mod posting;
+mod probes;
 mod qp;
 mod queue_pairs;
 mod receiver;
@@ -50,6 +52,7 @@ pub use decisions::Question;
 use engine::Endpoints;
 use grants::Grants;
 use hash_order::HashOrder;
+use planes::Planes;
 pub use qp::Qp;
 pub(crate) use qp::{Blocked, DataPath};
 use receivers::Receivers;
@@ -78,6 +81,8 @@ pub struct Hosts {
     grants: Grants,
     /// Queue pairs whose flows are over, to be used again.
     free_qps: Vec<QpId>,
+    /// Links of NICs that have several, or choose among paths by their state.
+    planes: Option<Box<Planes>>,
     /// State that queue pairs of a group share.
     shared: BTreeMap<qp::Group, Shared>,
     /// True if the scheme of a flow whose queue pair was used again had drawn: see `run/chance.rs`.
@@ -85,9 +90,11 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// Creates the hosts behind these ports, with a NIC each.
-    pub(crate) fn new(spec: &RunSpec, ports: Vec<PortId>) -> Self {
+    /// Creates the hosts whose NICs have these ports.
+    pub(crate) fn new(spec: &RunSpec, nics: &[Vec<PortId>]) -> Self {
+        let ports: Vec<PortId> = nics.iter().map(|ports| ports[0]).collect();
         Self {
+            planes: Planes::of(spec, nics),
             endpoints: Endpoints::of(spec, &ports),
             decisions: DecisionBank::default(),
             scheduler: QpScheduler::of(spec, ports),
@@ -107,6 +114,7 @@ impl Hosts {
     /// Returns a copy without senders: receivers, and NICs that send their answers.
     pub(crate) fn without_senders(&self) -> Self {
         Self {
+            planes: self.planes.clone(),
             endpoints: self.endpoints.clone(),
             decisions: DecisionBank::default(),
             scheduler: self.scheduler.without_queue_pairs(),
@@ -134,6 +142,7 @@ impl Hosts {
             PacketKind::Cnp => self.receive_cnp(cx, id),
             PacketKind::Signal => self.receive_signal(cx, id),
             PacketKind::Grant => self.receive_grant(cx, id),
+            PacketKind::Probe => self.receive_probe(cx, traffic, id),
             PacketKind::Pause
             | PacketKind::Resume
             | PacketKind::Credit

@@ -284,7 +284,7 @@ impl Hosts {
         let mtu = cx.world.packet.mtu.get();
         let (number, seq) = self.next_packet(cx, slot);
         let stamp = if STAMPS {
-            self.stamp(cx, slot, number, seq)
+            self.stamp(cx, (port, slot), number, seq)
         } else {
             Stamp::of(&self.qps[slot])
         };
@@ -402,7 +402,7 @@ impl Hosts {
     /// Returns the fields that the scheme and the path selector write into the next data packet, which has this number
     /// and first byte.
     #[inline(never)]
-    fn stamp(&mut self, cx: &mut Cx<'_>, slot: QpId, number: u32, seq: u64) -> Stamp {
+    fn stamp(&mut self, cx: &mut Cx<'_>, (port, slot): (PortId, QpId), number: u32, seq: u64) -> Stamp {
         let mtu = cx.world.packet.mtu.get();
         let qp = &self.qps[slot];
         let mut stamp = Stamp::of(qp);
@@ -423,9 +423,10 @@ impl Hosts {
                 }
             });
         }
+        let plane = self.plane_of(cx.core.ports[port].nic(), port);
         let qp = &mut self.qps[slot];
         if let Some(ways) = &mut qp.ways {
-            stamp.entropy = ways.choose(&mut qp.rng);
+            stamp.entropy = ways.choose(plane, &mut qp.rng);
             if let Some(way) = ways.route(cx.world, [qp.data.port, qp.data.last], stamp.entropy) {
                 (stamp.path, stamp.epoch) = way;
             }

@@ -16,6 +16,9 @@ impl Hosts {
     #[inline(never)]
     pub(super) fn nic_send_checked(&mut self, cx: &mut Cx<'_>, port: PortId) {
         let p = &cx.core.ports[port];
+        if self.planes.is_some() {
+            return self.send_over_planes(cx, p.nic());
+        }
         if !p.is_up() {
             return;
         }

@@ -95,11 +95,11 @@ impl Hosts {
 
     /// Puts a flow on another path, which may begin at another port.
     pub(crate) fn take_path(&mut self, core: &Core, slot: QpId, way: DataPath, info: PathInfo) {
-        let (old_port, new_port) = (self.qps[slot].data.port, way.port);
+        let [old_nic, new_nic] = [self.qps[slot].data.port, way.port].map(|port| core.ports[port].nic());
         self.qps[slot].take_path(way, info);
-        if old_port != new_port {
+        if old_nic != new_nic {
             // The list that it leaves is cleaned up once for all that leave it: see `look_anew`.
-            self.scheduler.move_to(core.ports[new_port].nic(), slot);
+            self.scheduler.move_to(new_nic, slot);
         }
     }
 
@@ -110,7 +110,8 @@ impl Hosts {
         }
         for nic in self.scheduler.nics.ids() {
             let (port, qps) = (self.scheduler.nics[nic].port, &self.qps);
-            self.scheduler.retain(nic, |&slot| qps[slot].data.port == port);
+            let is_here = |slot: QpId| cx.core.ports[qps[slot].data.port].nic() == nic;
+            self.scheduler.retain(nic, |&slot| is_here(slot));
             self.try_send(cx, port);
         }
     }

@@ -61,7 +61,7 @@ impl Hosts {
     /// Creates the receiver of a packet whose flow has none: it is the flow's first, unless the flow is complete.
     /// Returns `None` for a duplicate of a complete flow.
     #[cold]
-    fn meet(&mut self, cx: &Cx<'_>, traffic: &Traffic, id: PacketId) -> Option<ReceiverId> {
+    pub(super) fn meet(&mut self, cx: &Cx<'_>, traffic: &Traffic, id: PacketId) -> Option<ReceiverId> {
         let packet = cx.core.packets.get(id);
         let record = traffic.record(packet.flow);
         let is_over = record.is_none_or(|record| record.received.is_some());

@@ -250,6 +250,7 @@ impl Receivers {
             && let Some(way) = ways.route(cx.world, ports, cx.core.packets.get(id).pint)
         {
             (receiver.path.ack_route, receiver.path.ack_epoch) = way;
+            receiver.path.ack_port = ways.port_of(cx.core.packets.get(id).pint);
         }
     }
 

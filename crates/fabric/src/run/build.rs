@@ -113,7 +113,13 @@ fn build(spec: Arc<RunSpec>, factories: Factories) -> Result<Simulation, BuildEr
     // Where links keep their frames, every departure is seen.
     let seen = tracing || retry.is_some();
     let switches = Switches::new(&spec, &schemes, &ports, &profiles, &classes, extent.rtt, seen);
-    let hosts = Hosts::new(&spec, nics);
+    if spec.chooses_links() {
+        let links = ports.iter_mut().filter(|port| port.is_host);
+        links
+            .filter(|port| port.link == LinkState::Open)
+            .for_each(|port| port.link = LinkState::Plane);
+    }
+    let hosts = Hosts::new(&spec, &nics);
     let traffic = Traffic::of(&spec);
     // Built before this point, the recorders, models and foresight decide whether arrivals need checks.
     let traced = tracing || !kind.is_own() || foresight.is_some();
@@ -361,8 +367,9 @@ fn build_ports(spec: &RunSpec, profile_of: &List<PortId, ProfileId>) -> Ports {
     ports
 }
 
-/// Numbers switches and NICs, and writes the numbers into their ports.
-fn number_owners(spec: &RunSpec, mut ports: Ports) -> (Ports, Vec<PortId>) {
+/// Numbers switches and NICs, and writes the numbers into their ports. Returns each NIC's ports: one, or all of its
+/// host's if there are planes.
+fn number_owners(spec: &RunSpec, mut ports: Ports) -> (Ports, Vec<Vec<PortId>>) {
     let mut switches = 0;
     let number: List<NodeId, u32> = spec
         .nodes
@@ -376,11 +383,20 @@ fn number_owners(spec: &RunSpec, mut ports: Ports) -> (Ports, Vec<PortId>) {
             }
         })
         .collect();
-    let mut nics = Vec::new();
+    let mut nics: Vec<Vec<PortId>> = Vec::new();
+    let mut of_host: BTreeMap<NodeId, u32> = BTreeMap::new();
     for (id, port) in ports.numbered_mut() {
         port.owner = if port.is_host {
-            nics.push(id);
-            nics.len() as u32 - 1
+            let next = nics.len() as u32;
+            let nic = match spec.nic.planes {
+                1 => next,
+                _ => *of_host.entry(port.node).or_insert(next),
+            };
+            match nics.get_mut(nic as usize) {
+                Some(ports) => ports.push(id),
+                None => nics.push(vec![id]),
+            }
+            nic
         } else {
             number[port.node]
         };

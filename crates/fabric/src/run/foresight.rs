@@ -161,6 +161,7 @@ impl Simulation {
                 Event::Wake { .. }
                 | Event::Timer { .. }
                 | Event::Timeout { .. }
+                | Event::ProbeDue { .. }
                 | Event::Decided { .. }
                 | Event::Special { .. }
                 | Event::FlowDue { .. }

@@ -169,6 +169,7 @@ impl Simulation {
         let packet = &self.world.packet;
         let (size, mtu) = (self.world.flow(&self.core, flow).size.get(), packet.mtu.get());
         let packets = size.div_ceil(mtu).max(1);
+        let planes = u64::from(self.planes_of(&self.world.flow(&self.core, flow)));
         let (header, first) = (
             packet.data_headers(&Requirements::default()),
             self.world.first_header,
@@ -183,8 +184,9 @@ impl Simulation {
         if self.is_beyond(packets, wire.head, forward.iter().chain(back)) {
             return NEVER;
         }
+        // Of several planes, one has to carry at least its share, and ends no sooner than if it were alone.
         let mut train = Train {
-            full: packets - 1,
+            full: (packets - 1) / planes,
             ..Train::default()
         };
         let spec = self.world.flow(&self.core, flow);

@@ -362,6 +362,10 @@ impl Simulation {
             Event::GrantDue { nic, scheme } => {
                 (self.hosts).grant_due(&mut Cx::new(&self.world, &mut self.core), nic, scheme);
             }
+            Event::ProbeDue { flow } => {
+                self.hosts
+                    .probe_due(&mut Cx::new(&self.world, &mut self.core), flow);
+            }
             Event::Decided { nic } => self.hosts.decided(&mut Cx::new(&self.world, &mut self.core), nic),
         }
     }

@@ -1,7 +1,7 @@
 //! Start of a flow: its paths, its queue pair, its first packet.
 
 use paceline_congestion::PathInfo;
-use paceline_kernel::{Bytes, Span};
+use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::core::cx::Cx;
 use crate::core::paths::Paths;
@@ -9,7 +9,7 @@ use crate::host::DataPath;
 use crate::ids::{FlowId, PortId, QpId};
 use crate::run::simulation::Simulation;
 use crate::world::routing::bdp;
-use paceline_run::spec::NodeId;
+use paceline_run::spec::{FlowSpec, NodeId};
 
 impl Simulation {
     /// Returns the properties of a flow's path that its scheme sees.
@@ -27,15 +27,28 @@ impl Simulation {
                 self.world.bdp.max(bdp(self.world.base_rtt, bps)),
             ),
         };
+        let (src, _) = self.hosts_of(forward);
+        let planes = u64::from(self.planes_of(&self.world.flow(&self.core, flow)));
+        debug_assert_eq!(src, self.world.flow(&self.core, flow).src);
         PathInfo {
-            line_rate: rate(forward[0]),
+            line_rate: BitRate::from_bps(rate(forward[0]).as_bps() * planes),
             base_rtt,
-            bdp: Bytes::new(product),
+            bdp: Bytes::new(product * planes),
             mtu,
             full_packet: mtu + Bytes::new(u64::from(data_header)),
             first_message: self.world.flow(&self.core, flow).size,
             hop_rates: forward[1..].iter().map(|&port| rate(port)).collect(),
             int: self.switches.int_format(),
+        }
+    }
+
+    /// Returns the number of planes that a flow's packets take.
+    pub(super) fn planes_of(&self, flow: &FlowSpec) -> u8 {
+        let world = &self.world;
+        let one = world.spec.entropy.is_none() || world.routing.is_fixed(flow.dst);
+        match one || world.keeps_to_path(flow.label) {
+            true => 1,
+            false => world.nic.planes,
         }
     }
 

@@ -248,8 +248,11 @@ impl Switches {
         for (port, _) in core.ports.numbered().filter(|(_, port)| !port.is_host) {
             let mut counted: BTreeMap<FlowId, [u32; 2]> = BTreeMap::new();
             for (index, class) in [isolation.watched, isolation.isolated].into_iter().enumerate() {
-                for id in core.packets.linked(core.queues[(port, class)].head) {
-                    let flow = world.sending_flow(core.packets.get(id).flow);
+                let waiting = core.packets.linked(core.queues[(port, class)].head);
+                let waiting = waiting.map(|id| core.packets.get(id));
+                // Probes are not moved: they stay behind what waited before them.
+                for packet in waiting.filter(|packet| packet.kind == PacketKind::Data) {
+                    let flow = world.sending_flow(packet.flow);
                     counted.entry(flow).or_default()[index] += 1;
                 }
             }

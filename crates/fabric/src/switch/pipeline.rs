@@ -379,7 +379,7 @@ impl Switches {
     #[inline(never)]
     pub(super) fn mark_by_curve(&mut self, cx: &mut Cx<'_>, egress: PortId, id: PacketId, left: u32) {
         let profile = &cx.world.profiles[cx.core.ports[egress].profile];
-        let is_data = cx.core.packets.get(id).kind == PacketKind::Data;
+        let is_data = matches!(cx.core.packets.get(id).kind, PacketKind::Data | PacketKind::Probe);
         // The reference draws for ACKs too, so that its stream advances, but marks data only.
         if !is_data && !cx.world.quirks.mark_acks {
             return;

@@ -147,6 +147,17 @@ impl Routing {
         &self.adjacency[self.places_of(node)]
     }
 
+    /// Returns the ends of the paths between two hosts in a plane: the port of the first host, and the one by which
+    /// packets leave the network for the second.
+    pub(crate) fn ends_in_plane(&self, src: NodeId, dst: NodeId, plane: usize) -> [PortId; 2] {
+        let in_plane = |host: NodeId| {
+            let mut ports = self.ports_of(host).to_vec();
+            ports.sort_unstable();
+            ports[plane]
+        };
+        [in_plane(src), in_plane(dst).other()]
+    }
+
     /// Returns the range of the node's ports in `adjacency`.
     fn places_of(&self, node: NodeId) -> Range<usize> {
         self.first[node] as usize..self.first[node.plus(1)] as usize

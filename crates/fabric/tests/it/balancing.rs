@@ -445,7 +445,11 @@ fn a_label_may_keep_to_one_path() {
     let spread = |spec: &mut RunSpec, by_senders: bool| {
         if by_senders {
             let selector = paceline_congestion::entropy::Selector::Oblivious;
-            spec.entropy = Some(paceline_congestion::entropy::Entropy { selector, values: 64 });
+            spec.entropy = Some(paceline_congestion::entropy::Entropy {
+                selector,
+                values: 64,
+                mrc: None,
+            });
         } else {
             spec.load_balancing = LoadBalancing::Spray;
         }

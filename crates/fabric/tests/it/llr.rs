@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::common::{add_flow, assert_complete, natural, run, scheme_with, star, traced};
 use crate::llr_oracle::{self as oracle, Link, gap};
-use crate::networks::{build, case};
+use crate::networks::{build, case, without_choice};
 use crate::random_credits::lanes;
 use paceline_congestion::registry::WindowMode;
 use paceline_fabric::Simulation;
@@ -543,6 +543,7 @@ proptest! {
         spec.nic.rto = Some(Span::from_us(1_000_000));
         if let Some(mut lanes) = lanes {
             lanes.forwarding = Forwarding::StoreAndForward;
+            without_choice(&mut spec);
             (spec.lanes, spec.switch.flow_control) = (Some(Box::new(lanes)), FlowControl::Credits);
         } else {
             // After a pause, what is in replay buffers may still come.

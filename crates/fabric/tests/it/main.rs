@@ -45,6 +45,7 @@ mod parts;
 mod paths;
 mod pcn;
 mod pfc;
+mod planes;
 mod ports;
 mod probes;
 mod programs;

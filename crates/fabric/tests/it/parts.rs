@@ -215,7 +215,11 @@ fn many_parts() {
 fn many_parts_of_packets_that_are_spread() {
     for selector in [Selector::Reps, Selector::Mixed] {
         let mut spec = leaves("dctcp");
-        spec.entropy = Some(Entropy { selector, values: 16 });
+        spec.entropy = Some(Entropy {
+            selector,
+            values: 16,
+            mrc: None,
+        });
         spec.nic.recovery = Recovery::Rud(Rud {
             rto: Span::from_us(50),
         });

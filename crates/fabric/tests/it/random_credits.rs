@@ -5,7 +5,7 @@
 use std::cell::Cell;
 
 use crate::common::run;
-use crate::networks::{Case, build, case};
+use crate::networks::{Case, build, case, without_choice};
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::FlowStatus;
 use paceline_fabric::spec::*;
@@ -130,6 +130,7 @@ fn by_event() -> impl Strategy<Value = LaneSpec> {
 
 fn under(case: &Case, lanes: &LaneSpec) -> RunSpec {
     let mut spec = build(case);
+    without_choice(&mut spec);
     spec.switch.flow_control = FlowControl::Credits;
     spec.nic.scheduling = Scheduling::RoundRobin;
     spec.nic.ack_class = spec.nic.ack_class.filter(|&class| class > 0);

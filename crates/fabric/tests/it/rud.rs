@@ -31,7 +31,11 @@ fn parallel(uplinks: &[BitRate], hosts: u32, selector: Option<Selector>) -> RunS
     }
     spec.switch.ecn.clear();
     spec.nic.recovery = RUD;
-    spec.entropy = selector.map(|selector| Entropy { selector, values: 64 });
+    spec.entropy = selector.map(|selector| Entropy {
+        selector,
+        values: 64,
+        mrc: None,
+    });
     spec
 }
 

@@ -87,6 +87,7 @@ impl Draft {
             chance,
             &[
                 "recovery = \"irn\"",
+                "recovery = \"rud\"",
                 "recovery = \"irn\"\nreceiver-order = \"in-order\"",
                 "nack-interval = \"20us\"",
             ],
@@ -113,6 +114,9 @@ impl Draft {
                 "load-balancing = \"adaptive\"",
                 "load-balancing = \"flowlet\"\nflowlet = { gap = \"5us\", entries = 64 }",
                 "load-balancing = \"adaptive\"\nadaptive.per = \"flowlet\"",
+                "load-balancing = \"mrc\"\nmrc = { in-use = 4, probe-interval = \"20us\" }",
+                "load-balancing = \"reps\"\nplanes = 2",
+                "planes = 2",
                 "ecmp-hash = \"shared\"",
                 "ecmp-hash = \"per-switch\"",
             ],

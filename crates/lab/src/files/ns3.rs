@@ -160,7 +160,8 @@ fn record(spec: &RunSpec, event: &TraceEvent) -> [u8; 56] {
         | PacketKind::Credit
         | PacketKind::Grant
         | PacketKind::Llr
-        | PacketKind::Isolate => (0xff, event.event),
+        | PacketKind::Isolate
+        | PacketKind::Probe => (0xff, event.event),
     };
     put(26, &[protocol, event_code(kind)]);
     // An ACK's own ECN field is clear: the echo is a flag.
@@ -208,7 +209,7 @@ fn put_body(put: &mut impl FnMut(usize, &[u8]), event: &TraceEvent, flow: &FlowS
             put(38, &class);
             put(40, &seq);
         }
-        PacketKind::Cnp | PacketKind::Signal | PacketKind::Grant => {
+        PacketKind::Cnp | PacketKind::Signal | PacketKind::Grant | PacketKind::Probe => {
             put(32, &(event.flow as u16).to_le_bytes());
             put(34, &[flow.class, event.mark.code_point()]);
         }

@@ -48,7 +48,14 @@ impl Balancer {
                 });
             }
         };
-        Self::Common(Entropy { selector, values }.build(draw))
+        Self::Common(
+            Entropy {
+                selector,
+                values,
+                mrc: None,
+            }
+            .build(1, draw),
+        )
     }
 
     /// Returns the entropy value of the next packet. `window` is in packets.

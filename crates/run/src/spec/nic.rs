@@ -41,6 +41,17 @@ pub struct NicSpec {
     /// Scheduler of queue pairs.
     #[serde(default, skip_serializing_if = "Scheduling::is_round_robin")]
     pub scheduling: Scheduling,
+    /// Number of planes: every host has so many links, one into each, which its NIC uses together.
+    #[serde(default = "one_plane", skip_serializing_if = "is_one_plane")]
+    pub planes: u8,
+}
+
+const fn one_plane() -> u8 {
+    1
+}
+
+const fn is_one_plane(planes: &u8) -> bool {
+    *planes == 1
 }
 
 /// A NIC that acknowledges each packet, paces, and returns to a gap (go-back-N).
@@ -60,6 +71,7 @@ impl Default for NicSpec {
             global_rtt: true,
             idle_reset: None,
             scheduling: Scheduling::RoundRobin,
+            planes: one_plane(),
         }
     }
 }

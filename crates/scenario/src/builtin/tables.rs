@@ -8,8 +8,8 @@ use crate::schema::{
     Endpoint, EntropyValues, Failure, FastCnp, FatTree, Flow, Flowlet, Graph, HpccFat, Incast, IncastPoisson,
     Inference, InferenceDecode, InferencePrefill, InferenceRequests, InferenceSlo, InferenceTransfer,
     InfraGraph, Irn, Isolation, Job, JobStep, Lanes, LeafSpine, LinkChange, LinkError, Llr, Messages,
-    Network, ParkingLot, PauseStorm, Permutation, Pfc, Poisson, Rail, ReceiveBuffer, Record, Ring, Route,
-    Rud, Scenario, SlowHost, Star, Tier, Trace, Watchdog, Workload,
+    MrcValues, Network, ParkingLot, PauseStorm, Permutation, Pfc, Poisson, Rail, ReceiveBuffer, Record, Ring,
+    Route, Rud, Scenario, SlowHost, Star, Tier, Trace, Watchdog, Workload,
 };
 
 const HOSTS_ABOUT: &str = "Named sets of hosts. A set of hosts, here and elsewhere, is a host number, a list of numbers and texts, or a text. A text has parts separated by commas. Each part is a number, a range (\"0..127\" or \"0-127\", both ends included; \"0..127 step 8\"), \"all\", a part of the network (\"leaf 0-3\", \"leaf 0..7 step 2\", \"pod 2\", \"rail 1\", \"server 5\", counted from 0), or a name of this table. `except` excludes hosts (\"all except leaf 0, storage\"). The order is preserved. A leaf is a switch with hosts; a pod is the part below the core of a three-tier network; `topology.rail` has rails and servers. Other keys take the number or the name of a node, as results show it (\"host 12\", \"leaf 1\", \"spine 3\", \"rail 2\", \"server 2\").";
@@ -108,6 +108,7 @@ pub fn sections() -> &'static [Entry] {
             entry::<ReceiveBuffer>("network.receive-buffer"),
             entry::<Flowlet>("network.flowlet"),
             entry::<EntropyValues>("network.entropy"),
+            entry::<MrcValues>("network.mrc"),
             entry::<Adaptive>("network.adaptive"),
             entry::<Failure>("network.failure"),
             entry::<LinkChange>("network.link-change"),

@@ -1,7 +1,7 @@
 //! Conversion of `load-balancing`, `[network.flowlet]`, `[network.adaptive]` and `[network.entropy]` to the behaviour
 //! of switches and senders.
 
-use paceline_congestion::entropy::{Entropy, Selector};
+use paceline_congestion::entropy::{Entropy, Mrc, Selector};
 use paceline_fabric::spec::{EcmpHash, Flowlets, LoadBalancing, Recovery, SchemeSpec};
 use paceline_kernel::Span;
 
@@ -24,13 +24,11 @@ pub(super) fn resolve(
     let written = filled!(n.load_balancing: Network);
     let mut location = cx.texts.of_value(&written);
     let entropy = match written.get_ref().selector() {
-        Some(selector) => Some(entropy(cx, n, &location, selector, schemes)?),
+        Some(selector) => Some(entropy(cx, n, &location, selector, (schemes, recovery))?),
         None => None,
     };
     let policy = match written.get_ref() {
-        Balancing::Ecmp | Balancing::Oblivious | Balancing::Bitmap | Balancing::Reps | Balancing::Mixed => {
-            LoadBalancing::Ecmp
-        }
+        balancing if balancing.selector().is_some() => LoadBalancing::Ecmp,
         Balancing::Flowlet => LoadBalancing::Flowlet(flowlets(cx, n)?),
         Balancing::Spray => LoadBalancing::Spray,
         Balancing::Adaptive => {
@@ -43,6 +41,7 @@ pub(super) fn resolve(
                 }
             }
         }
+        _ => LoadBalancing::Ecmp,
     };
     if policy != LoadBalancing::Ecmp || entropy.is_some() {
         check_chunks(cx, n, &location)?;
@@ -61,11 +60,19 @@ fn entropy(
     n: &mut schema::Network,
     location: &Location,
     selector: Selector,
-    schemes: &[SchemeSpec],
+    (schemes, recovery): (&[SchemeSpec], Recovery),
 ) -> Result<Entropy, Problem> {
+    let planes = n.planes.as_ref().map_or(1, |planes| *planes.get_ref());
     let table = n.entropy.get_or_insert_default();
     let written = filled!(table.values: EntropyValues);
     let values = *written.get_ref();
+    if values < planes {
+        return Err(
+            Problem::new(format!("{values} entropy values in {planes} planes"))
+                .at(&cx.texts.of_value(&written))
+                .label(format!("expected at least {planes}")),
+        );
+    }
     if !values.is_power_of_two() || values > MAX_VALUES {
         return Err(Problem::new(format!("{values} entropy values"))
             .at(&cx.texts.of_value(&written))
@@ -88,7 +95,51 @@ fn entropy(
             .at(location)
             .help("write `load-balancing = \"ecmp\"`, or choose another scheme"));
     }
-    Ok(Entropy { selector, values })
+    let mrc = match selector {
+        Selector::Mrc => Some(mrc(cx, n, location, values / planes, recovery)?),
+        _ => None,
+    };
+    Ok(Entropy {
+        selector,
+        values,
+        mrc,
+    })
+}
+
+/// Returns the settings of senders that keep a state for each of their `values` in a plane.
+fn mrc(
+    cx: &Cx<'_>,
+    n: &mut schema::Network,
+    location: &Location,
+    values: u32,
+    recovery: Recovery,
+) -> Result<Mrc, Problem> {
+    if !matches!(recovery, Recovery::Rud(_)) {
+        let message = "a path is assumed to be bad when a packet on it times out, which only `rud` notices";
+        return Err(Problem::new(message)
+            .at(location)
+            .help("write `network.recovery = \"rud\"`"));
+    }
+    if n.flow_control == Some(schema::FlowControlKind::Credits) || !cx.profile().is_exact {
+        let message = "senders keep a state for each path in fidelity `exact`, without credits";
+        return Err(Problem::new(message).at(location));
+    }
+    let table = n.mrc.get_or_insert_default();
+    let written = fill_at(&mut table.in_use, values.div_ceil(2));
+    let in_use = *written.get_ref();
+    if !(1..=values).contains(&in_use) {
+        return Err(
+            Problem::new(format!("{in_use} values in use, of {values} in a plane"))
+                .at(&cx.texts.of_value(&written))
+                .label(format!("expected 1 to {values}"))
+                .help("`network.entropy.values` counts those of all planes"),
+        );
+    }
+    let interval = filled!(table.probe_interval: MrcValues);
+    Ok(Mrc {
+        in_use,
+        probe_interval: super::numbers::above_zero(cx, &interval, "the time between probes")?,
+    })
 }
 
 fn flowlets(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Flowlets, Problem> {

@@ -27,6 +27,7 @@ mod notices;
 mod numbers;
 mod offered;
 mod paths;
+mod planes;
 mod rate_factors;
 mod reach;
 mod record;
@@ -434,6 +435,12 @@ fn int_multi(cx: &Cx<'_>, n: &mut Network) -> Result<u32, Problem> {
 fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Problem> {
     let quirks = scenario.quirks.fill((cx.profile().quirks)());
     let mut net = topology::resolve(cx, &mut scenario.topology)?;
+    planes::apply(
+        cx,
+        &mut scenario.network,
+        scenario.topology.as_ref().map(toml::Spanned::get_ref),
+        &mut net,
+    )?;
     // Before anything that depends on the rates of links.
     rate_factors::apply(cx, scenario.network.rate_factor.as_ref(), &mut net)?;
     let tiers = groups::named_tiers(&net.topology);
@@ -516,6 +523,7 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     schemes.warn_of_overruled(cx);
     let (schemes, names) = schemes.finish(&mut scenario.cc);
     schemes::warn_of_unheeded(cx, &schemes, &nic);
+    planes::check(cx, &scenario.network, &schemes)?;
     let (load_balancing, entropy) = balancing::resolve(cx, &mut scenario.network, &schemes, nic.recovery)?;
     let simulator = simulator::of(cx.fidelity);
     let stops = std::mem::take(&mut cx.stops);

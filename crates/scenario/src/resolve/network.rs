@@ -92,6 +92,7 @@ pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network, packet: &PacketFormat) -
         global_rtt: filled!(n.global_rtt: Network),
         idle_reset: filled!(n.idle_reset: Network).0,
         scheduling: super::scheduling::scheduling(cx, n, packet)?,
+        planes: n.planes.as_ref().map_or(1, |planes| *planes.get_ref() as u8),
     })
 }
 

@@ -124,21 +124,27 @@ tables! {
         isolation: Isolation;
         /// with `flow-control = "credits"`: virtual lanes, their buffers and credits
         credit: Spanned<Lanes>;
+        /// number of planes, a power of two: networks side by side, with a link of each host into each of them. A generated
+        /// topology is built so often; in a given one, each host has so many links, in the order of the planes. A flow
+        /// whose sender selects a path for each packet uses all of them, others keep to one
+        planes: Spanned<u32> = "1", only(&[&[is("fidelity", &["exact"]), NO_CREDITS]]);
         /// how switches select among equal-cost next hops: `ecmp` (by flow hash), `flowlet` (at random after a gap),
         /// `spray` (at random per packet) or `adaptive` (the least loaded port); or how senders select among paths by
         /// entropy values: `oblivious` (all in turn), `bitmap` (skip values that were marked, trimmed or lost), `reps` (reuse
-        /// values that were not) or `mixed` (`reps`, else `bitmap`)
+        /// values that were not), `mixed` (`reps`, else `bitmap`) or `mrc` (a state for each value, spare values, probes)
         load_balancing: Spanned<Balancing> = "ecmp";
         /// ECMP hash: `per-switch` (a seed per switch), `d-mod-k` (by destination, a different digit per tier) or
         /// `shared` (the same at all switches, which leaves most paths unused: polarisation)
         ecmp_hash: Spanned<EcmpHash> = "per-switch", only(&[
-            &[NOT_IB, is(".load-balancing", &["ecmp", "flowlet", "oblivious", "bitmap", "reps", "mixed"])],
+            &[NOT_IB, is(".load-balancing", &["ecmp", "flowlet", "oblivious", "bitmap", "reps", "mixed", "mrc"])],
             &[is(".load-balancing", &["adaptive"]), is("network.adaptive.per", &["flowlet"])],
         ]);
         /// flowlet detection
         flowlet: Flowlet;
         /// entropy values
         entropy: EntropyValues;
+        /// states of entropy values, and probes
+        mrc: MrcValues;
         /// granularity of adaptive routing
         adaptive: Adaptive;
         /// list of failing links
@@ -207,9 +213,18 @@ tables! {
         rto: Spanned<Span> = "100us";
     }
     /// Entropy values, which senders write into packets and switches hash.
-    struct EntropyValues only(&[&[is("network.load-balancing", &["oblivious", "bitmap", "reps", "mixed"])]]) {
-        /// number of values per flow, a power of two
+    struct EntropyValues only(&[&[is("network.load-balancing", &["oblivious", "bitmap", "reps", "mixed", "mrc"])]]) {
+        /// number of values per flow, a power of two; each plane has its share
         values: Spanned<u32> = "64";
+    }
+    /// Values of a sender with `load-balancing = "mrc"`, as in Multipath Reliable Connection: one that was marked or trimmed
+    /// is skipped once. One whose packet times out is assumed to be bad: a spare value replaces it, and it is probed until
+    /// an answer comes.
+    struct MrcValues only(&[&[is("network.load-balancing", &["mrc"])]]) {
+        /// values in use in each plane; the others are spare
+        in_use: Spanned<u32> => "half of those of a plane";
+        /// time between two probes of a bad value, and before the first
+        probe_interval: Spanned<Span> = "100us";
     }
     /// Flowlets, with `load-balancing = "flowlet"`, or `"adaptive"` per flowlet.
     struct Flowlet only(FLOWLETS) {

@@ -75,6 +75,7 @@ pub(crate) enum Balancing {
     Bitmap,
     Reps,
     Mixed,
+    Mrc,
 }
 
 impl Balancing {
@@ -86,6 +87,7 @@ impl Balancing {
             Self::Bitmap => Some(Selector::Bitmap),
             Self::Reps => Some(Selector::Reps),
             Self::Mixed => Some(Selector::Mixed),
+            Self::Mrc => Some(Selector::Mrc),
         }
     }
 }

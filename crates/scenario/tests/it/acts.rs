@@ -31,6 +31,7 @@ const KINDS: &[(&str, &str)] = &[
     ("uet-htsim", include_str!("acts/uet-htsim.toml")),
     ("spread", include_str!("acts/spread.toml")),
     ("retry", include_str!("acts/retry.toml")),
+    ("mrc", include_str!("acts/mrc.toml")),
 ];
 
 /// Keys that do not affect the simulation, each with its purpose.

@@ -23,6 +23,7 @@ mod models;
 mod names;
 mod ns3;
 mod offered;
+mod planes;
 mod policies;
 mod rails;
 mod ranges;

@@ -140,6 +140,7 @@ impl Core {
         match (&self.credits, self.has_retry(port)) {
             (Some(_), _) => LinkState::OnCredit,
             (None, true) => LinkState::Retry,
+            (None, false) if self.has_planes && self.ports[port].is_host => LinkState::Plane,
             (None, false) => LinkState::Open,
         }
     }

@@ -252,6 +252,9 @@ impl Hosts {
         // The next timeout counts from here, or it would be due again at once.
         self.qps[slot].progress.last_progress = cx.core.now();
         with_recovery!(cx.world, kind => kind.time_out(self, cx, slot));
+        if self.planes.is_some() {
+            self.await_probe(cx, slot);
+        }
         cx.core.counters.timeouts += 1;
         self.call_scheme(cx, slot, |scheme, ctx| scheme.on_timeout(ctx));
         // Not simply a timeout from now: under RUD every packet has a timer, and they are due one after another.

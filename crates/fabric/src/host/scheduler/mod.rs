@@ -52,6 +52,8 @@ pub(super) struct QpScheduler {
     suppresses_wakeups: bool,
     /// True if NICs may have trees, which do not support quirks.
     may_gather: bool,
+    /// True if a NIC has several links, so that what one of them sends next is not known.
+    has_planes: bool,
 }
 
 impl QpScheduler {
@@ -65,6 +67,7 @@ impl QpScheduler {
             turns,
             suppresses_wakeups: quirks.wakeup_suppression,
             may_gather: !quirks.wakeup_suppression && !quirks.lazy_qp_removal,
+            has_planes: spec.chooses_links(),
         }
     }
 
@@ -276,7 +279,7 @@ impl QpScheduler {
             [] => Following::Nothing,
             // The end of every transmission is an event in the reference, and its order of simultaneous events depends
             // on that.
-            _ if self.suppresses_wakeups => Following::Unknown,
+            _ if self.suppresses_wakeups || self.has_planes => Following::Unknown,
             [only] => match qps[only].is_blocked(core.ports[n.port].paused) {
                 // An acknowledgement, a resume or a new flow will make the NIC look again.
                 true => Following::Nothing,

@@ -1,8 +1,9 @@
 //! Checks of load balancing and path selection.
 
-use paceline_congestion::entropy::Entropy;
+use paceline_congestion::entropy::{Entropy, Selector};
 use paceline_congestion::registry::ActiveScheme;
-use paceline_run::spec::{EcmpHash, LoadBalancing, RunSpec};
+use paceline_kernel::ids::Id;
+use paceline_run::spec::{EcmpHash, LoadBalancing, NodeKind, Recovery, RunSpec};
 
 use super::BuildError;
 
@@ -26,6 +27,7 @@ pub(super) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Buil
     if let Some(entropy) = spec.entropy {
         check_entropy(spec, entropy, schemes)?;
     }
+    check_planes(spec, schemes)?;
     match schemes.iter().find(|scheme| scheme.needs().int) {
         Some(scheme) if spec.spreads_packets() => Err(BuildError::BadSchemes(format!(
             "{} compares the telemetry of one packet with the last one's, and packets that are spread \
@@ -33,6 +35,51 @@ pub(super) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Buil
             scheme.config().name()
         ))),
         _ => Ok(()),
+    }
+}
+
+/// Checks that every host has a link into each plane, and that senders notice what a path does.
+fn check_planes(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), BuildError> {
+    let bad = |why: String| Err(BuildError::BadHost(why));
+    let planes = usize::from(spec.nic.planes);
+    if !planes.is_power_of_two() || planes > 16 {
+        return bad(format!("{planes} planes; there may be 1 to 16, a power of two"));
+    }
+    if !spec.chooses_links() {
+        return Ok(());
+    }
+    if spec.lanes.is_some() {
+        return bad("NICs do not choose among links under credits".into());
+    }
+    let mrc = |entropy: &Entropy| entropy.selector == Selector::Mrc;
+    if spec.entropy.as_ref().is_some_and(mrc) && !matches!(spec.nic.recovery, Recovery::Rud(_)) {
+        return bad("only RUD notices that a path is silent".into());
+    }
+    if planes == 1 {
+        return Ok(());
+    }
+    if spec
+        .entropy
+        .is_some_and(|entropy| (entropy.values as usize) < planes)
+    {
+        return bad(format!("fewer entropy values than the {planes} planes"));
+    }
+    let mut links = vec![0; spec.nodes.len()];
+    let ends = spec.links.iter().flat_map(|link| [link.a, link.b]);
+    ends.for_each(|end| links[end.index()] += 1);
+    let hosts = spec.nodes.iter().zip(&links).enumerate();
+    let mut wrong = hosts.filter(|&(_, (&kind, &links))| kind == NodeKind::Host && links != planes);
+    if let Some((host, (_, links))) = wrong.next() {
+        return bad(format!(
+            "host {host} has {links} links, and there are {planes} planes"
+        ));
+    }
+    match schemes.iter().find(|scheme| scheme.needs().grants) {
+        Some(scheme) => bad(format!(
+            "receivers of {} pace their grants by the rate of one link",
+            scheme.config().name()
+        )),
+        None => Ok(()),
     }
 }
 

@@ -7,7 +7,7 @@ pub mod lanes;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use paceline_congestion::entropy::{Entropy, Selector};
+use paceline_congestion::entropy::{Entropy, Mrc, Selector};
 use paceline_congestion::registry::{
     Incompatible, NetworkFacts, SCHEMES, Scheme, SchemeConfig, Setting, WindowMode,
 };
@@ -200,10 +200,28 @@ fn entropy(spec: &RunSpec, seed: u64) -> Option<Entropy> {
         Selector::Reps,
         Selector::Mixed,
     ];
+    let keeps_states = matches!(spec.nic.recovery, Recovery::Rud(_)) && seed >> 50 & 1 == 0;
     (may && seed >> 40 & 1 == 0).then(|| Entropy {
-        selector: selectors[(seed >> 41 & 3) as usize],
-        values: 1 << (seed >> 43 & 7),
+        selector: match keeps_states {
+            true => Selector::Mrc,
+            false => selectors[(seed >> 41 & 3) as usize],
+        },
+        values: (1 << (seed >> 43 & 7)).max(u32::from(spec.nic.planes)),
+        mrc: keeps_states.then(|| Mrc {
+            in_use: 1 << (seed >> 51 & 7),
+            probe_interval: Span::from_ns(500 + (seed >> 54 & 0xff) * 100),
+        }),
     })
+}
+
+/// Returns the number of planes: several every fourth time, if receivers do not pace what comes by a link.
+fn planes(spec: &RunSpec, seed: u64) -> u8 {
+    match seed >> 36 & 7 {
+        _ if spec.schemes[0].config.needs().grants => 1,
+        0 => 2,
+        1 => 4,
+        _ => 1,
+    }
 }
 
 /// Returns any scheduling, half of the time round robin.
@@ -212,6 +230,18 @@ fn scheduling(seed: u64) -> Scheduling {
         0 | 1 => Scheduling::RoundRobin,
         2 => Scheduling::Quantum(Bytes::new(1100 + (seed >> 22 & 0xfff))),
         _ => Scheduling::MaxMin,
+    }
+}
+
+/// Gives every NIC one link that it need not choose: credits allow no other.
+pub fn without_choice(spec: &mut RunSpec) {
+    spec.nic.planes = 1;
+    if let Some(entropy) = spec
+        .entropy
+        .as_mut()
+        .filter(|entropy| entropy.selector == Selector::Mrc)
+    {
+        (entropy.selector, entropy.mrc) = (Selector::Bitmap, None);
     }
 }
 
@@ -240,10 +270,17 @@ pub fn build(case: &Case) -> RunSpec {
             .filter(|(_, (a, b))| a != b)
             .map(|(i, &(a, b))| link(a, b, rate(i))),
     );
+    spec.nic.planes = planes(&spec, case.seed);
     for (host, homes) in case.homes.iter().enumerate() {
+        let links = match spec.nic.planes {
+            1 => homes.len(),
+            planes => usize::from(planes),
+        };
         spec.links.extend(
             homes
                 .iter()
+                .cycle()
+                .take(links)
                 .map(|&s| link(case.switches + host as u32, s, rate(host))),
         );
     }
