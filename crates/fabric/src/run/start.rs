@@ -27,9 +27,7 @@ impl Simulation {
                 self.world.bdp.max(bdp(self.world.base_rtt, bps)),
             ),
         };
-        let (src, _) = self.hosts_of(forward);
         let planes = u64::from(self.planes_of(&self.world.flow(&self.core, flow)));
-        debug_assert_eq!(src, self.world.flow(&self.core, flow).src);
         PathInfo {
             line_rate: BitRate::from_bps(rate(forward[0]).as_bps() * planes),
             base_rtt,
