@@ -11,7 +11,7 @@ use paceline_traces::network::{Message, MessageId, Network};
 use paceline_traces::program::CollectiveKind;
 
 use crate::outcome::TraceOutcome;
-use crate::ports::Ports;
+use crate::ports::{Connection, Ports};
 
 /// Properties shared by the flows of a job.
 #[derive(Clone, Debug)]
@@ -28,6 +28,8 @@ pub struct Common {
     pub send: u16,
     /// Labels of collectives' messages, by kind.
     pub collectives: BTreeMap<CollectiveKind, u16>,
+    /// True if messages between two ranks, of one communicator and channel, have the same ports.
+    pub same_ports: bool,
 }
 
 /// Trace-driven job and its progress.
@@ -92,9 +94,21 @@ impl Carrier {
             common.hosts[message.from as usize],
             common.hosts[message.to as usize],
         );
-        let label = match self.executor.label(message.label) {
+        let collective = self.executor.label(message.label);
+        let label = match collective {
             Some(collective) => common.collectives[&collective.kind],
             None => common.send,
+        };
+        let sport = match common.same_ports {
+            false => self.ports.next(src, dst),
+            true => self.ports.of(Connection {
+                src,
+                dst,
+                ranks: [message.from, message.to],
+                nics: [message.from_nic, message.to_nic],
+                group: collective.map(|collective| collective.group),
+                channel: message.channel,
+            }),
         };
         FlowSpec {
             src,
@@ -102,7 +116,7 @@ impl Carrier {
             size: Bytes::new(message.bytes),
             start,
             class: common.class,
-            sport: self.ports.next(src, dst),
+            sport,
             dport: common.dport,
             label,
             scheme: common.scheme,

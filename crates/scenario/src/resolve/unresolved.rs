@@ -70,7 +70,7 @@ pub(super) enum Connections {
 impl From<schema::Connections> for Connections {
     fn from(written: schema::Connections) -> Self {
         match written {
-            schema::Connections::PerMessage => Self::PerMessage,
+            schema::Connections::PerMessage | schema::Connections::SamePorts => Self::PerMessage,
             schema::Connections::Persistent => Self::Persistent,
         }
     }

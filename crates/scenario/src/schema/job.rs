@@ -50,7 +50,9 @@ tables! {
         /// number of iterations; of a trace or model, how often it is run
         iterations: Spanned<u32> = "1";
         /// `persistent`: one queue pair per peer, reused. `per-message`: one queue pair per message; the default of
-        /// fidelities other than `exact`
+        /// fidelities other than `exact`, and of traces and models. `same-ports`, for traces and models: one queue pair
+        /// per message, but all messages between two ranks, of one communicator and one channel, have the same ports, so
+        /// that ECMP sends them over one path
         connections: Connections => "persistent";
         /// what carries the messages of a trace: `packets`, the network of this scenario; `loggops`, the cost model of
         /// LogGOPSim and ATLAHS; `chunks`, that of ASTRA-sim's analytical network

@@ -327,6 +327,7 @@ impl Executor {
                 to: members[step.to as usize],
                 from_nic: 0,
                 to_nic: 0,
+                channel: key.channel,
                 bytes: step.bytes,
                 label: instance.label,
             };
