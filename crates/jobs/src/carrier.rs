@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use paceline_kernel::{Bytes, Time};
 use paceline_run::outcome::ModelOutcome;
-use paceline_run::spec::{Asks, Awaited, Behaviour, FlowSpec, NodeId};
+use paceline_run::spec::{Asks, Awaited, Behaviour, FlowSpec, Nics, NodeId};
 use paceline_traces::executor::Executor;
 use paceline_traces::network::{Message, MessageId, Network};
 use paceline_traces::program::CollectiveKind;
@@ -30,6 +30,32 @@ pub struct Common {
     pub collectives: BTreeMap<CollectiveKind, u16>,
     /// True if messages between two ranks, of one communicator and channel, have the same ports.
     pub same_ports: bool,
+    /// NICs of each rank; empty if messages do not name theirs.
+    pub nics: Vec<RankNics>,
+}
+
+/// NICs of a rank's host.
+#[derive(Clone, Debug)]
+pub struct RankNics {
+    /// Link of each NIC, by its number: see [`Nics`].
+    pub links: Vec<u8>,
+    /// Switch inside the host's server, which carries messages to other hosts of the server without a NIC.
+    pub server: Option<NodeId>,
+}
+
+impl Common {
+    /// Returns the NICs of a message.
+    fn nics(&self, message: &Message) -> Nics {
+        let rank = |rank: u32| self.nics.get(rank as usize);
+        let (Some(from), Some(to)) = (rank(message.from), rank(message.to)) else {
+            return Nics::ANY;
+        };
+        if from.server.is_some() && from.server == to.server {
+            return Nics::ANY;
+        }
+        let link = |of: &RankNics, nic: u8| of.links.get(usize::from(nic)).copied();
+        Nics::of(link(from, message.from_nic), link(to, message.to_nic))
+    }
 }
 
 /// Trace-driven job and its progress.
@@ -121,6 +147,7 @@ impl Carrier {
             label,
             scheme: common.scheme,
             connection: None,
+            nics: common.nics(message),
         }
     }
 }

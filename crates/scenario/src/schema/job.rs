@@ -34,7 +34,8 @@ tables! {
         share_hosts: bool = "false";
         /// start of the first iteration
         start: Time = "0s";
-        /// a GOAL trace, text or binary, instead of steps: its path
+        /// a GOAL trace, text or binary, instead of steps: its path. If it names several NICs, `nic k` is link k of the rank's
+        /// host, from 0 in the order of the topology, without links inside servers
         goal: Spanned<String>;
         /// Chakra traces, instead of steps: PREFIX of the files PREFIX.0.et, PREFIX.1.et, ..
         chakra: Spanned<String>;

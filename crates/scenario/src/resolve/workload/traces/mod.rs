@@ -4,6 +4,7 @@ mod chakra;
 mod files;
 mod found;
 mod model;
+mod nics;
 mod refused;
 mod rules;
 
@@ -221,13 +222,10 @@ impl Maker<'_, '_> {
                 .at(&trace.location)
                 .help("it is for `network = \"packets\"`"));
         }
-        if model.is_none() && extent.other_nics > 0 {
-            let text = format!(
-                "{} messages of the trace name a NIC other than the first (`nic`): a host has one NIC here, and all share it",
-                extent.other_nics
-            );
-            self.cx.warn(WarningKind::Reading, &trace.location, text);
-        }
+        let nics = match model {
+            Some(_) => Vec::new(),
+            None => trace.nics(self.net, &hosts, &extent)?,
+        };
         if model.is_some() {
             // Messages that a cost model carries are not flows.
             extent = Extent {
@@ -249,6 +247,7 @@ impl Maker<'_, '_> {
                 .map(|&kind| (kind, of(self.labels, kind.name())))
                 .collect(),
             same_ports: connections == schema::Connections::SamePorts,
+            nics,
             hosts: hosts.clone(),
         };
         let is_priced = model.is_some();
