@@ -138,11 +138,6 @@ fn what_the_environment_of_simai_asks_for_is_read_or_refused() {
     let plain = read("H100", "AS_PXN_ENABLE 0\nAS_NVLS_ENABLE 0").unwrap();
     assert_eq!(plain.toml, read("H100", "AS_LOG_LEVEL DEBUG").unwrap().toml);
     for (gpu, environment, part) in [
-        (
-            "H20",
-            "AS_PXN_ENABLE 1",
-            "AS_PXN_ENABLE is 1: messages by way of another GPU",
-        ),
         ("H20", "AS_NVLSTREE_ENABLE 1", "AS_NVLSTREE_ENABLE is 1"),
         (
             "H100",
@@ -159,6 +154,11 @@ fn what_the_environment_of_simai_asks_for_is_read_or_refused() {
     let told = read("A100", "AS_NVLS_ENABLE 1").unwrap();
     let mut texts = told.warnings.iter().map(|one| one.text.as_str());
     assert!(texts.any(|text| text.starts_with("AS_NVLS_ENABLE is 1 and makes no difference")));
+    // One server has nobody to send to over the network.
+    let told = read("H20", "AS_PXN_ENABLE 1").unwrap();
+    assert!(told.toml.contains("pxn = true"), "{}", told.toml);
+    let mut texts = told.warnings.iter().map(|one| one.text.as_str());
+    assert!(texts.any(|text| text.starts_with("rules.pxn has no effect")));
 }
 
 /// 1,052 B take 5.84 ns at 1,440 Gbit/s, and 5 ns in SimAI.

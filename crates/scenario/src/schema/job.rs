@@ -169,6 +169,9 @@ tables! {
         active: Spanned<u32> = "1";
         /// SimAI: time between two messages of a ring
         send_latency: Span = "6us";
+        /// SimAI: in rings over several servers, a server's last GPU sends to the next server by way of its first, which is on
+        /// the rail of the receiver (`AS_PXN_ENABLE`). Of all-reduce and reduce-scatter only, as in SimAI
+        pxn: bool = "false";
         /// SimAI, model: GPUs of a server, which the rings of a collective visit one server after another
         gpus_per_server: Spanned<u32> => "that of the topology";
     }
