@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use paceline_kernel::{Bytes, Time};
 use paceline_run::outcome::ModelOutcome;
-use paceline_run::spec::{Asks, Awaited, Behaviour, FlowSpec, NodeId};
+use paceline_run::spec::{Asks, Awaited, Behaviour, FlowSpec, Nics, NodeId};
 use paceline_traces::executor::Executor;
 use paceline_traces::network::{Message, MessageId, Network};
 use paceline_traces::program::CollectiveKind;
 
 use crate::outcome::TraceOutcome;
-use crate::ports::Ports;
+use crate::ports::{Connection, Ports};
 
 /// Properties shared by the flows of a job.
 #[derive(Clone, Debug)]
@@ -28,6 +28,34 @@ pub struct Common {
     pub send: u16,
     /// Labels of collectives' messages, by kind.
     pub collectives: BTreeMap<CollectiveKind, u16>,
+    /// True if messages between two ranks, of one communicator and channel, have the same ports.
+    pub same_ports: bool,
+    /// NICs of each rank; empty if messages do not name theirs.
+    pub nics: Vec<RankNics>,
+}
+
+/// NICs of a rank's host.
+#[derive(Clone, Debug)]
+pub struct RankNics {
+    /// Link of each NIC, by its number: see [`Nics`].
+    pub links: Vec<u8>,
+    /// Switch inside the host's server, which carries messages to other hosts of the server without a NIC.
+    pub server: Option<NodeId>,
+}
+
+impl Common {
+    /// Returns the NICs of a message.
+    fn nics(&self, message: &Message) -> Nics {
+        let rank = |rank: u32| self.nics.get(rank as usize);
+        let (Some(from), Some(to)) = (rank(message.from), rank(message.to)) else {
+            return Nics::ANY;
+        };
+        if from.server.is_some() && from.server == to.server {
+            return Nics::ANY;
+        }
+        let link = |of: &RankNics, nic: u8| of.links.get(usize::from(nic)).copied();
+        Nics::of(link(from, message.from_nic), link(to, message.to_nic))
+    }
 }
 
 /// Trace-driven job and its progress.
@@ -92,9 +120,21 @@ impl Carrier {
             common.hosts[message.from as usize],
             common.hosts[message.to as usize],
         );
-        let label = match self.executor.label(message.label) {
+        let collective = self.executor.label(message.label);
+        let label = match collective {
             Some(collective) => common.collectives[&collective.kind],
             None => common.send,
+        };
+        let sport = match common.same_ports {
+            false => self.ports.next(src, dst),
+            true => self.ports.of(Connection {
+                src,
+                dst,
+                ranks: [message.from, message.to],
+                nics: [message.from_nic, message.to_nic],
+                group: collective.map(|collective| collective.group),
+                channel: message.channel,
+            }),
         };
         FlowSpec {
             src,
@@ -102,11 +142,12 @@ impl Carrier {
             size: Bytes::new(message.bytes),
             start,
             class: common.class,
-            sport: self.ports.next(src, dst),
+            sport,
             dport: common.dport,
             label,
             scheme: common.scheme,
             connection: None,
+            nics: common.nics(message),
         }
     }
 }

@@ -11,6 +11,6 @@ mod ports;
 mod priced;
 pub mod serving;
 
-pub use carrier::{Carrier, Common};
+pub use carrier::{Carrier, Common, RankNics};
 pub use outcome::{TraceActivity, TraceCollective, TraceOperation, TraceOutcome, TracePath, TraceStep};
 pub use priced::{Model, Priced};

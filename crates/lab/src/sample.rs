@@ -34,6 +34,7 @@ fn flow(src: u32, size: u64, label: u16) -> FlowSpec {
         label,
         scheme: 0,
         connection: None,
+        nics: Nics::ANY,
     }
 }
 

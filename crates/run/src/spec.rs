@@ -17,6 +17,7 @@ mod isolation;
 mod lanes;
 mod model;
 mod nic;
+mod nics;
 mod node;
 mod noise;
 mod notices;
@@ -32,6 +33,7 @@ pub use isolation::*;
 pub use lanes::*;
 pub use model::*;
 pub use nic::*;
+pub use nics::*;
 pub use node::*;
 pub use noise::*;
 pub use notices::*;
@@ -260,6 +262,9 @@ pub struct FlowSpec {
     /// classes and schemes are equal. `None` for a flow with its own queue pair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<NonZeroU32>,
+    /// NICs that it uses, if it names them.
+    #[serde(default, skip_serializing_if = "Nics::are_any")]
+    pub nics: Nics,
 }
 
 /// Event of a flow for which another waits.

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{Span, Time};
 
-use crate::spec::{ArrivalPattern, ArrivalSource, Arrivals, FlowSpec, Message, NodeId, size_at};
+use crate::spec::{ArrivalPattern, ArrivalSource, Arrivals, FlowSpec, Message, Nics, NodeId, size_at};
 
 /// Entity number of streams that do not belong to one host.
 pub const SHARED: u64 = (1 << 40) - 1;
@@ -226,6 +226,7 @@ impl FlowStream {
             label: source.label,
             scheme: source.scheme,
             connection: None,
+            nics: Nics::ANY,
         })
     }
 }

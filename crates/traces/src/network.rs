@@ -21,6 +21,9 @@ pub struct Message {
     pub from_nic: u8,
     /// NIC of the receiver.
     pub to_nic: u8,
+    /// Channel of its collective: the ring, or the part of the data that has messages of its own. 0 for messages
+    /// between two ranks.
+    pub channel: u32,
     /// Size of the payload in bytes, at least one.
     pub bytes: u64,
     /// Label of its collective in results, which the executor knows.

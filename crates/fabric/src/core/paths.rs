@@ -52,7 +52,7 @@ impl World {
     /// Returns the header fields that ECMP hashes for a flow's data.
     pub(crate) fn key_of(&self, flow: &FlowSpec) -> FlowKey {
         if self.quirks.hash_hosts_only {
-            return FlowKey::new(flow.src.0, flow.dst.0, 0, 0);
+            return FlowKey::new(flow.src.0, flow.dst.0, 0, 0).with_nics(flow.nics);
         }
         FlowKey::of(flow)
     }

@@ -5,6 +5,7 @@ mod balancing;
 mod changes;
 mod connections;
 mod hosts;
+mod nics;
 mod programs;
 
 use paceline_congestion::registry::ActiveScheme;
@@ -194,6 +195,7 @@ pub(super) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Buil
     }
     programs::check_programs(spec, schemes, &degree)?;
     connections::check_connections(spec)?;
+    nics::check_nics(spec, &degree)?;
     check_bytes(spec)?;
     check_dependencies(spec)?;
     check_flow_control(&spec.switch.flow_control)?;

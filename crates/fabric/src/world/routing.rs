@@ -6,6 +6,7 @@
 
 mod extent;
 mod flow_key;
+mod nics;
 mod ranks;
 mod source_route;
 
@@ -257,6 +258,12 @@ impl Routing {
 
     /// Returns the egress port, and the number of next hops that it was chosen from.
     fn hop(&self, node: NodeId, dst: NodeId, key: FlowKey) -> Option<(PortId, u32)> {
+        let named = self.hop_by_nic(node, dst, key);
+        named.or_else(|| self.hop_by_hash(node, dst, key))
+    }
+
+    /// Returns the egress port towards any link of `dst`, and the number of next hops that it was chosen from.
+    fn hop_by_hash(&self, node: NodeId, dst: NodeId, key: FlowKey) -> Option<(PortId, u32)> {
         let root = self.root(dst);
         let Distances {
             hops: distance,

@@ -71,6 +71,7 @@ impl Behaviour for Rounds {
             label: 0,
             scheme: 0,
             connection: None,
+            nics: Nics::ANY,
         };
         asks.send(self.messages, flow);
     }

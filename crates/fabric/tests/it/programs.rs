@@ -99,6 +99,7 @@ fn flow(src: u32, dst: u32, size: u64, start: u64) -> FlowSpec {
         label: 0,
         scheme: 0,
         connection: None,
+        nics: Nics::ANY,
     }
 }
 
@@ -155,6 +156,7 @@ fn flows() -> impl Strategy<Value = (Vec<FlowSpec>, Vec<Dependency>)> {
                 label: 0,
                 scheme: 0,
                 connection: None,
+                nics: Nics::ANY,
             };
             let mut flows: Vec<FlowSpec> = flows.into_iter().map(spec).collect();
             flows.sort_by_key(|flow| flow.start);

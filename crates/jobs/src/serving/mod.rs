@@ -18,7 +18,7 @@ use std::sync::Arc;
 use paceline_kernel::sorted::SortedMap;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use paceline_run::outcome::ModelOutcome;
-use paceline_run::spec::{Asks, Awaited, Behaviour, FlowSpec, NodeId};
+use paceline_run::spec::{Asks, Awaited, Behaviour, FlowSpec, Nics, NodeId};
 
 use crate::ports::Ports;
 
@@ -305,6 +305,7 @@ impl Serving {
             },
             scheme: self.flows.scheme,
             connection: None,
+            nics: Nics::ANY,
         }
     }
 

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use paceline_fabric::Outcome;
-use paceline_fabric::outcome::Repeats;
+use paceline_fabric::outcome::{EndedFlow, Repeats};
+use paceline_fabric::{Outcome, Simulation};
 use paceline_lab::run::{Control, Finished, execute};
 use paceline_scenario::{Memoise, Overrides, load, load_text};
 
@@ -60,6 +60,49 @@ fn a_ring_on_a_star() {
          [[job]]\niterations = 20\nchakra = 'DATA/chakra/microbenchmarks/all_reduce/8npus_1MB/all_reduce'\n",
     );
     assert_eq!(repeats.why_not, None);
+}
+
+/// Returns a ring all-reduce of 16 ranks, twice round, on a leaf-spine network with several spines.
+fn ring_over_spines(scheme: &str, connections: &str) -> String {
+    format!(
+        "duration = '1s'\ncc.scheme = '{scheme}'\nrecord = {{ ports = 'off', accounts = 'off' }}\n\
+         [topology.leaf-spine]\nleaves = 4\nspines = 3\nhosts-per-leaf = 4\n\
+         [[job]]\niterations = 30\nplacement = 'spread'\nconnections = '{connections}'\n\
+         chakra = 'DATA/chakra/microbenchmarks/all_reduce/8npus_1MB/all_reduce'\n"
+    )
+}
+
+/// With the same ports, messages of a connection take one path, and phases recur under ECMP.
+#[test]
+fn rings_over_several_spines_with_the_same_ports() {
+    for scheme in ["none", "dcqcn", "timely"] {
+        let repeats = same(&ring_over_spines(scheme, "same-ports"));
+        assert_eq!(repeats.why_not, None);
+        assert!(repeats.taken > 0, "{scheme}: {:?}", repeats.parts);
+    }
+    let repeats = same(&ring_over_spines("none", "per-message"));
+    assert_eq!(repeats.taken, 0, "each message has ports of its own");
+}
+
+/// Messages of a communicator and a channel between two ranks have one port, and each path is used by whole connections.
+#[test]
+fn connections_of_a_trace_have_one_port_each() {
+    let ports = |connections| {
+        let text = ring_over_spines("none", connections).replace("DATA", &data(""));
+        let input = load_text("ports.toml", &text, &Overrides::default()).unwrap();
+        let mut simulation = Simulation::new(input.run).unwrap();
+        while !simulation.advance(1 << 20).done {}
+        let flows = simulation.finish().ended;
+        let ends = |flow: &EndedFlow| (flow.spec.src, flow.spec.dst, flow.spec.sport);
+        let mut ports: Vec<_> = flows.iter().map(ends).collect();
+        ports.sort_unstable();
+        ports.dedup();
+        (ports.len(), flows.len())
+    };
+    let (same, flows) = ports("same-ports");
+    assert_eq!(same, 8, "a ring of eight ranks has eight connections");
+    let (each, again) = ports("per-message");
+    assert_eq!((each, again), (flows, flows));
 }
 
 #[test]

@@ -100,3 +100,29 @@ fn the_send_latency_is_simais() {
     };
     assert_eq!(of(""), of("AS_SEND_LAT 6"));
 }
+
+/// With PXN, messages of an all-reduce and a reduce-scatter between servers keep to their rail, and the rank on that rail
+/// passes them on. SimAI does not recognise the setting in all-gathers.
+#[test]
+fn messages_to_another_rail_go_by_way_of_its_gpu() {
+    let at = "Spectrum-X_16g_8gps_100Gbps_A100";
+    let cross_rail = |done: &Finished, label: &str| {
+        let of = done.flows.rows().filter(|flow| flow.label.ends_with(label));
+        let crosses = |src: u32, dst: u32| src / 8 != dst / 8 && src % 8 != dst % 8;
+        let all: Vec<_> = of.map(|flow| crosses(flow.src, flow.dst)).collect();
+        (all.iter().filter(|&&crosses| crosses).count(), all.len())
+    };
+    let (without, with) = (
+        run("tp16", at, "AS_SEND_LAT 3"),
+        run("tp16", at, "AS_SEND_LAT 3\nAS_PXN_ENABLE 1"),
+    );
+    // Eight rings of 16 ranks: in each step, two of a ring's messages leave their server.
+    for (label, steps) in [("all-reduce", 30), ("reduce-scatter", 15)] {
+        let (messages, relays) = (steps * 8 * 16, steps * 8 * 2);
+        assert_eq!(cross_rail(&without, label), (relays, messages), "{label}");
+        assert_eq!(cross_rail(&with, label), (0, messages + relays), "{label}");
+    }
+    let gathers = cross_rail(&without, "all-gather");
+    assert!(gathers.0 > 0);
+    assert_eq!(cross_rail(&with, "all-gather"), gathers);
+}

@@ -138,11 +138,6 @@ fn what_the_environment_of_simai_asks_for_is_read_or_refused() {
     let plain = read("H100", "AS_PXN_ENABLE 0\nAS_NVLS_ENABLE 0").unwrap();
     assert_eq!(plain.toml, read("H100", "AS_LOG_LEVEL DEBUG").unwrap().toml);
     for (gpu, environment, part) in [
-        (
-            "H20",
-            "AS_PXN_ENABLE 1",
-            "AS_PXN_ENABLE is 1: messages by way of another GPU",
-        ),
         ("H20", "AS_NVLSTREE_ENABLE 1", "AS_NVLSTREE_ENABLE is 1"),
         (
             "H100",
@@ -159,6 +154,11 @@ fn what_the_environment_of_simai_asks_for_is_read_or_refused() {
     let told = read("A100", "AS_NVLS_ENABLE 1").unwrap();
     let mut texts = told.warnings.iter().map(|one| one.text.as_str());
     assert!(texts.any(|text| text.starts_with("AS_NVLS_ENABLE is 1 and makes no difference")));
+    // One server has nobody to send to over the network.
+    let told = read("H20", "AS_PXN_ENABLE 1").unwrap();
+    assert!(told.toml.contains("pxn = true"), "{}", told.toml);
+    let mut texts = told.warnings.iter().map(|one| one.text.as_str());
+    assert!(texts.any(|text| text.starts_with("rules.pxn has no effect")));
 }
 
 /// 1,052 B take 5.84 ns at 1,440 Gbit/s, and 5 ns in SimAI.
@@ -206,16 +206,65 @@ fn networks_of_several_dimensions_are_refused_with_the_reason() {
     );
 }
 
+/// Returns two hosts, 0 and 1, each with a link to switch 2 and one to switch 3, and a job by this trace.
+fn two_nics(folder: &std::path::Path, first: u8, second: u8, network: &str) -> String {
+    let path = folder.join(format!("{first}{second}.goal"));
+    let operations = |verb: &str, other: &str| {
+        format!(
+            "a: {verb} 10000000b {other} 1 tag 0 nic {first}\nb: {verb} 10000000b {other} 1 tag 1 nic {second}\n"
+        )
+    };
+    let (sends, receives) = (operations("send", "to"), operations("recv", "from"));
+    let receives = receives.replace("from 1", "from 0");
+    std::fs::write(
+        &path,
+        format!("num_ranks 2\nrank 0 {{\n{sends}}}\nrank 1 {{\n{receives}}}\n"),
+    )
+    .unwrap();
+    let link = |a: u32, b: u32| format!("{{ a = {a}, b = {b}, rate = '100Gbps', delay = '1us' }}");
+    let links = [link(0, 2), link(0, 3), link(1, 2), link(1, 3)].join(", ");
+    format!(
+        "duration = '1s'\ncc.scheme = 'none'\n[topology.graph]\nnodes = 4\nswitches = [2, 3]\nlinks = [{links}]\n\
+         {network}[[job]]\ngoal = {path:?}\n"
+    )
+}
+
+/// Two messages over two NICs take half as long as over one, whichever of the two it is.
 #[test]
-fn nics_of_a_rank_are_one_on_the_packet_network() {
-    let job = "[[job]]\ngoal = 'DATA/goal/nics.goal'\n";
-    let load = |scenario: &str| load_text("nics.toml", &text(scenario), &Overrides::default()).unwrap();
-    let scenario = format!("{}{job}", STAR.replace("hosts = 4", "hosts = 16"));
-    let told = load(&scenario);
-    let mut texts = told.warnings.iter().map(|one| one.text.as_str());
-    assert!(
-        texts.any(|text| text.contains("name a NIC other than the first")),
-        "{:?}",
-        told.warnings
-    );
+fn nics_of_a_rank_are_links_of_its_host() {
+    let folder = tempfile::tempdir().unwrap();
+    let time =
+        |first, second| run(&two_nics(folder.path(), first, second, "")).summary.jobs[0].iterations_us[0];
+    let (one, other, both) = (time(1, 1), time(0, 0), time(0, 1));
+    // All use the first NIC alone: the trace names no other, so each message takes a link by hash.
+    assert!((1.95..2.01).contains(&(one / both)), "{one} {both}");
+    assert!(other <= one + 1.0, "{other} {one}");
+    assert_eq!(time(1, 0), both);
+}
+
+/// While the link of a NIC is down, its messages take another one.
+#[test]
+fn a_nic_without_its_link_is_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let failure = "[[network.failure]]\nlink = 1\nat = '0s'\n";
+    let time = |failure| run(&two_nics(folder.path(), 0, 1, failure)).summary.jobs[0].iterations_us[0];
+    let (whole, failed) = (time(""), time(failure));
+    assert!((1.95..2.01).contains(&(failed / whole)), "{failed} {whole}");
+}
+
+#[test]
+fn a_nic_that_a_host_does_not_have_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let message = refused(&two_nics(folder.path(), 0, 2, ""));
+    for part in [
+        "02.goal:4 (b of rank 0) names NIC 2",
+        "rank 0 is on host 0, which has 2 NICs: 0 to 1",
+    ] {
+        assert!(message.contains(part), "{message}");
+    }
+    let message = refused(&format!(
+        "{}[[job]]\ngoal = 'DATA/goal/nics.goal'\n",
+        STAR.replace("hosts = 4", "hosts = 16")
+    ));
+    assert!(message.contains("which has one NIC: 0"), "{message}");
 }

@@ -70,6 +70,7 @@ pub fn network(hosts: u32, switches: u32, links: &[(u32, u32)], sends: &[Sends],
             label: 0,
             scheme: 0,
             connection: None,
+            nics: Nics::ANY,
         };
         spec.flows.extend((0..one.count).map(|_| flow));
     }

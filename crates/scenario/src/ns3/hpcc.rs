@@ -257,6 +257,7 @@ impl Reader<'_> {
             rules: Some(schema::TraceRules {
                 send_latency: (self.config.given("AS_SEND_LAT"))
                     .then(|| Span::from_us(self.config.int("AS_SEND_LAT", 6))),
+                pxn: self.config.flag("AS_PXN_ENABLE", false).then_some(true),
                 ..schema::TraceRules::default()
             }),
             ..schema::Job::default()

@@ -19,11 +19,6 @@ pub(super) fn environment(
             .at(&location(key))
             .help("Set it to 0. See \"SimAI\" in the guide to traces"))
     };
-    if config.flag("AS_PXN_ENABLE", false) {
-        let message = "AS_PXN_ENABLE is 1: messages by way of another GPU of the server (PXN) are not carried out for workloads of \
-                       SimAI. An all-to-all of a scenario has them (`pxn = true`)";
-        return refuse("AS_PXN_ENABLE", message.into());
-    }
     if config.flag("AS_NVLSTREE_ENABLE", false) {
         let message = "AS_NVLSTREE_ENABLE is 1: all-reduces through NVSwitches and a tree between servers are not carried out";
         return refuse("AS_NVLSTREE_ENABLE", message.into());

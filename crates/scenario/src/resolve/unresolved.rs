@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use paceline_fabric::spec::{ArrivalPattern, ArrivalSource, Arrivals, Dependency, FlowSpec, NodeId};
+use paceline_fabric::spec::{ArrivalPattern, ArrivalSource, Arrivals, Dependency, FlowSpec, Nics, NodeId};
 use paceline_fabric::stream::source_port;
 use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
@@ -70,7 +70,7 @@ pub(super) enum Connections {
 impl From<schema::Connections> for Connections {
     fn from(written: schema::Connections) -> Self {
         match written {
-            schema::Connections::PerMessage => Self::PerMessage,
+            schema::Connections::PerMessage | schema::Connections::SamePorts => Self::PerMessage,
             schema::Connections::Persistent => Self::Persistent,
         }
     }
@@ -354,6 +354,7 @@ impl UnresolvedFlows {
                 label: block.label,
                 scheme: block.scheme,
                 connection,
+                nics: Nics::ANY,
             }
         });
         flows.collect()

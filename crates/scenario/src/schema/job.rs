@@ -34,7 +34,8 @@ tables! {
         share_hosts: bool = "false";
         /// start of the first iteration
         start: Time = "0s";
-        /// a GOAL trace, text or binary, instead of steps: its path
+        /// a GOAL trace, text or binary, instead of steps: its path. If it names several NICs, `nic k` is link k of the rank's
+        /// host, from 0 in the order of the topology, without links inside servers
         goal: Spanned<String>;
         /// Chakra traces, instead of steps: PREFIX of the files PREFIX.0.et, PREFIX.1.et, ..
         chakra: Spanned<String>;
@@ -50,7 +51,9 @@ tables! {
         /// number of iterations; of a trace or model, how often it is run
         iterations: Spanned<u32> = "1";
         /// `persistent`: one queue pair per peer, reused. `per-message`: one queue pair per message; the default of
-        /// fidelities other than `exact`
+        /// fidelities other than `exact`, and of traces and models. `same-ports`, for traces and models: one queue pair
+        /// per message, but all messages between two ranks, of one communicator and one channel, have the same ports, so
+        /// that ECMP sends them over one path
         connections: Connections => "persistent";
         /// what carries the messages of a trace: `packets`, the network of this scenario; `loggops`, the cost model of
         /// LogGOPSim and ATLAHS; `chunks`, that of ASTRA-sim's analytical network
@@ -166,6 +169,9 @@ tables! {
         active: Spanned<u32> = "1";
         /// SimAI: time between two messages of a ring
         send_latency: Span = "6us";
+        /// SimAI: in rings over several servers, a server's last GPU sends to the next server by way of its first, which is on
+        /// the rail of the receiver (`AS_PXN_ENABLE`). Of all-reduce and reduce-scatter only, as in SimAI
+        pxn: bool = "false";
         /// SimAI, model: GPUs of a server, which the rings of a collective visit one server after another
         gpus_per_server: Spanned<u32> => "that of the topology";
     }

@@ -288,6 +288,8 @@ pub(crate) enum Connections {
     PerMessage,
     /// Persistent queue pair for successive messages.
     Persistent,
+    /// New queue pair for each message, with the ports of the messages before it: jobs by a trace or model.
+    SamePorts,
 }
 
 /// Base of the load of random flows.

@@ -1,10 +1,10 @@
 //! Size of a program's communication, as far as it is known before execution.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use crate::collective::pieces;
-use crate::program::{CollectiveKind, Operation, Program, Work};
+use crate::program::{CollectiveKind, Operation, Program, Rank, Work};
 use crate::walk::At;
 
 /// Size of a program's communication.
@@ -15,8 +15,8 @@ pub struct Extent {
     /// Estimated number of messages: about two per pair of members of a collective, or the pieces of a pipeline per
     /// member.
     pub messages: u64,
-    /// Messages of NICs other than the first of their rank.
-    pub other_nics: u64,
+    /// Highest NIC of each rank that sends or receives by another than the first, and the operation that names it.
+    pub nics: BTreeMap<Rank, (u8, At)>,
     /// Size of the largest message or collective, in bytes.
     pub largest: u64,
     /// Hash of all operations, which tells programs apart.
@@ -30,8 +30,10 @@ impl Extent {
         (self.digest, at, operation).hash(&mut hasher);
         self.digest = hasher.finish();
         let (messages, bytes) = match operation.work {
-            Work::Send { bytes, .. } => {
-                self.other_nics += u64::from(operation.nic > 0);
+            Work::Send { to, bytes, .. } => {
+                // A message arrives at the NIC of the number that it left by.
+                self.note_nic(at.0, operation.nic, at);
+                self.note_nic(to, operation.nic, at);
                 (1, bytes)
             }
             Work::Collective(index) => {
@@ -49,9 +51,20 @@ impl Extent {
                 };
                 (pieces.max(2 * members as u64), collective.bytes)
             }
-            Work::Nothing | Work::Compute { .. } | Work::Receive { .. } => return,
+            Work::Receive { .. } => {
+                self.note_nic(at.0, operation.nic, at);
+                return;
+            }
+            Work::Nothing | Work::Compute { .. } => return,
         };
         self.messages = self.messages.saturating_add(messages);
         self.largest = self.largest.max(bytes);
+    }
+
+    fn note_nic(&mut self, rank: Rank, nic: u8, at: At) {
+        if nic > 0 {
+            let highest = self.nics.entry(rank).or_insert((nic, at));
+            *highest = if nic > highest.0 { (nic, at) } else { *highest };
+        }
     }
 }

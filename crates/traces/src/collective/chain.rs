@@ -69,6 +69,7 @@ impl Chain {
     pub(super) fn step(&self, member: u32, stage: u32) -> Step {
         Step {
             to: (member + 1) % self.members,
+            channel: 0,
             stage,
             bytes: self.size(stage),
         }

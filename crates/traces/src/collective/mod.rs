@@ -6,6 +6,7 @@
 //! executes all of them.
 
 mod chain;
+mod delay;
 mod plan;
 mod rings;
 mod tree;
@@ -120,6 +121,9 @@ pub struct CollectiveRules {
     pub active: u32,
     /// Rings of a group.
     pub rings: Rings,
+    /// True if the last rank of a server in a ring sends by way of the first one, which is on the rail of the next
+    /// server's first (PXN): all-reduce and reduce-scatter, as in aliyun/SimAI@f5efb5a with `AS_PXN_ENABLE`.
+    pub relays: bool,
     /// Event that lets a member proceed.
     pub trigger: Trigger,
     /// Delays of a stage.
@@ -145,6 +149,7 @@ impl Default for CollectiveRules {
             splits: 1,
             active: 1,
             rings: Rings::One,
+            relays: false,
             trigger: Trigger::Received,
             delays: Delays::default(),
             gather_size_is_part: true,
@@ -238,6 +243,24 @@ impl CollectiveRules {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// Returns true if a rank relays messages of others: see [`Self::relays`].
+    pub fn has_relays(&self, program: &dyn Program) -> bool {
+        let relayed = |kind| matches!(kind, CollectiveKind::AllReduce | CollectiveKind::ReduceScatter);
+        let groups: BTreeSet<u32> = program
+            .collectives()
+            .iter()
+            .filter(|collective| relayed(collective.kind))
+            .map(|collective| collective.group)
+            .collect();
+        let of_several = |group: u32| {
+            program.groups().get(group as usize).is_some_and(|members| {
+                let rings = self.channels(members) as usize;
+                rings > 1 && members.len() > rings
+            })
+        };
+        self.relays && groups.into_iter().any(of_several)
     }
 
     /// Returns the number of rings of a group.

@@ -1,8 +1,8 @@
 //! Stages of a collective.
 
 use super::chain::{self, Chain};
-use super::rings::{self, Phase, nested, ring_next};
-use super::{Algorithm, CollectiveRules, Processing, tree};
+use super::rings::{self, Phase, Relays, nested, ring_next};
+use super::{Algorithm, CollectiveRules, tree};
 use crate::program::{Collective, CollectiveKind};
 
 /// Stage of a member: messages that it needs, and messages that it sends.
@@ -21,7 +21,8 @@ pub(crate) struct Stage {
 pub(crate) struct Step {
     /// Receiving member of the group.
     pub(crate) to: u32,
-    /// Receiver's stage that needs the message.
+    /// Receiver's channel and stage that need the message.
+    pub(crate) channel: u32,
     pub(crate) stage: u32,
     /// Size in bytes, at least one.
     pub(crate) bytes: u64,
@@ -30,7 +31,11 @@ pub(crate) struct Step {
 #[derive(Clone, Debug)]
 enum Shape {
     /// Rings, one phase after another; in a single ring, channels are rotated by their number.
-    Rings { phases: Vec<Phase>, per_server: u32 },
+    Rings {
+        phases: Vec<Phase>,
+        per_server: u32,
+        relays: Option<Relays>,
+    },
     /// Rounds in which every member sends to every other.
     Direct { bytes: u64, rounds: u32, reduces: bool },
     /// Messages to the member 2^k further on, for each k.
@@ -114,9 +119,17 @@ impl Plan {
             bytes,
             reduces,
         };
+        let servers = members / rings as u32;
+        let is_relayed = matches!(kind, Kind::AllReduce | Kind::ReduceScatter);
+        // A server with one member has the same first and last one.
+        let relays = (rules.relays && is_relayed && rings > 1 && servers > 1).then_some(Relays {
+            per_server: rings as u32,
+            servers,
+        });
         let ring = |phases: Vec<Phase>| Shape::Rings {
             phases,
             per_server: rings as u32,
+            relays,
         };
         let whole_part = (chunk / n).max(1);
         let whole_gathered = if rules.gather_size_is_part {
@@ -193,7 +206,9 @@ impl Plan {
             },
         };
         let channels = match shape {
-            Shape::Rings { per_server, .. } => per_server,
+            Shape::Rings {
+                per_server, relays, ..
+            } => per_server * (1 + u32::from(relays.is_some())),
             Shape::UpDown { double: true, .. } => 2,
             _ => 1,
         };
@@ -214,11 +229,29 @@ impl Plan {
         matches!(self.shape, Shape::Chain(_)).then_some(chain::WINDOW)
     }
 
+    /// Returns the ring of a channel in which a member sends messages of others, too; `None` if there are no such
+    /// rings.
+    pub(crate) fn relayed_ring(&self, channel: u32) -> Option<u32> {
+        match &self.shape {
+            Shape::Rings {
+                relays: Some(relays), ..
+            } => Some(channel % relays.per_server),
+            _ => None,
+        }
+    }
+
     /// Returns the number of a member's stages.
     pub(crate) fn stages(&self, member: u32, channel: u32) -> u64 {
         match &self.shape {
-            // The last stage only waits for the last step's message.
-            Shape::Rings { phases, .. } => phases.iter().map(|p| p.steps).sum::<u64>() + 1,
+            // The last stage only waits for the last step's message, and a relay has none.
+            Shape::Rings { phases, relays, .. } => {
+                let steps = phases.iter().map(|p| p.steps).sum::<u64>();
+                match relays.and_then(|relays| Some((relays, relays.ring(channel)?))) {
+                    None => steps + 1,
+                    Some((relays, ring)) if relays.is_first(ring, member) => steps,
+                    Some(_) => 1,
+                }
+            }
             Shape::Direct { rounds, .. } | Shape::Dissemination { rounds } => u64::from(*rounds) + 1,
             Shape::Up { .. } | Shape::Down { .. } | Shape::Star { .. } => 1,
             Shape::Chain(chain) => chain.pieces(),
@@ -236,6 +269,17 @@ impl Plan {
     pub(crate) fn stage(&self, member: u32, channel: u32, stage: u32) -> Stage {
         let n = self.members;
         match &self.shape {
+            Shape::Rings {
+                relays: Some(relays), ..
+            } if relays.ring(channel).is_some() => {
+                let ring = relays.ring(channel);
+                let takes_part = ring.is_some_and(|ring| relays.is_first(ring, member));
+                Stage {
+                    needs: u32::from(takes_part),
+                    reduces: None,
+                    sends: u32::from(takes_part),
+                }
+            }
             Shape::Rings { phases, .. } => {
                 // A stage combines what the previous step has sent to it.
                 let before = stage
@@ -316,12 +360,31 @@ impl Plan {
     pub(crate) fn step(&self, member: u32, channel: u32, stage: u32, k: u32) -> Step {
         let n = self.members;
         match &self.shape {
-            Shape::Rings { phases, per_server } => {
+            Shape::Rings {
+                phases,
+                per_server,
+                relays,
+            } => {
                 let phase = rings::phase(phases, u64::from(stage));
+                let bytes = phase.map_or(1, |p| p.bytes);
+                let next = phase.map_or(member, |p| {
+                    ring_next(p, *per_server, channel % per_server, member)
+                });
+                let (to, channel, stage) = match relays {
+                    Some(relays) => match relays.ring(channel) {
+                        Some(ring) => (relays.next(ring, member), ring, stage + 1),
+                        None if relays.is_last(channel, member) => {
+                            (relays.first(channel, member), channel + per_server, stage)
+                        }
+                        None => (next, channel, stage + 1),
+                    },
+                    None => (next, channel, stage + 1),
+                };
                 Step {
-                    to: phase.map_or(member, |p| ring_next(p, *per_server, channel, member)),
-                    stage: stage + 1,
-                    bytes: phase.map_or(1, |p| p.bytes),
+                    to,
+                    channel,
+                    stage,
+                    bytes,
                 }
             }
             Shape::Direct { bytes, .. } => Step {
@@ -330,11 +393,13 @@ impl Plan {
                     true => k + u32::from(k >= member),
                     false => ((u64::from(member) + 1 + u64::from(k)) % u64::from(n)) as u32,
                 },
+                channel,
                 stage: stage + 1,
                 bytes: *bytes,
             },
             Shape::Dissemination { .. } => Step {
                 to: ((u64::from(member) + (1_u64 << stage)) % u64::from(n)) as u32,
+                channel,
                 stage: stage + 1,
                 bytes: 1,
             },
@@ -350,6 +415,7 @@ impl Plan {
                 // The parent in a binomial tree has the number without its lowest bit.
                 Step {
                     to: self.member_of(number & number.wrapping_sub(1)),
+                    channel,
                     stage: 0,
                     bytes: bytes.saturating_mul(u64::from(parts)),
                 }
@@ -366,6 +432,7 @@ impl Plan {
                 };
                 Step {
                     to: self.member_of(child),
+                    channel,
                     stage: 0,
                     bytes: bytes.saturating_mul(u64::from(parts)),
                 }
@@ -375,6 +442,7 @@ impl Plan {
                     true => self.root,
                     false => self.member_of(k + 1),
                 },
+                channel,
                 stage: 0,
                 bytes: *bytes,
             },
@@ -392,55 +460,11 @@ impl Plan {
                 };
                 Step {
                     to,
+                    channel,
                     stage,
                     bytes: *bytes,
                 }
             }
         }
-    }
-}
-
-impl Stage {
-    /// Returns the delay of the stage in ns, before its messages are handed over or, if it has none, before the member
-    /// completes. `cycle` is the collective's and `toggle` the member's: see [`Processing::Fixed`].
-    pub(crate) fn delay_ns(
-        self,
-        rules: &CollectiveRules,
-        kind: CollectiveKind,
-        number: u32,
-        cycle: u32,
-        toggle: &mut bool,
-    ) -> u64 {
-        let delays = &rules.delays;
-        let processing = match delays.processing {
-            Processing::None => 0,
-            Processing::Memory { bytes_per_ns } => self.reduces.map_or(0, |bytes| {
-                let pass = (bytes as f64 / bytes_per_ns) as u64;
-                pass.saturating_mul(3).saturating_mul(u64::from(self.needs))
-            }),
-            Processing::Fixed { ns } => {
-                let counts = match kind {
-                    CollectiveKind::ReduceScatter => true,
-                    CollectiveKind::AllReduce => *toggle,
-                    _ => false,
-                };
-                if self.sends == 0 {
-                    0
-                } else if number.is_multiple_of(cycle.max(1)) {
-                    *toggle = !*toggle;
-                    0
-                } else if counts {
-                    ns
-                } else {
-                    0
-                }
-            }
-        };
-        let fixed = match (number, self.sends) {
-            (_, 0) => delays.last_ns,
-            (0, _) => delays.first_ns,
-            _ => delays.next_ns,
-        };
-        fixed.saturating_add(processing)
     }
 }

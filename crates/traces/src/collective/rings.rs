@@ -42,6 +42,42 @@ pub(super) fn ring_next(phase: &Phase, per_server: u32, channel: u32, member: u3
     member - index * phase.stride + next * phase.stride
 }
 
+/// Rings over several servers, in which the last member of each server sends by way of the first. Each ring has a channel
+/// of its own for these members, with a number beyond those of all rings.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Relays {
+    /// Number of rings, which is that of a server's members.
+    pub(super) per_server: u32,
+    pub(super) servers: u32,
+}
+
+impl Relays {
+    /// Returns the ring whose relays a channel carries; `None` for the channel of a ring.
+    pub(super) fn ring(self, channel: u32) -> Option<u32> {
+        channel.checked_sub(self.per_server)
+    }
+
+    /// Returns true if the member is its server's first in a ring, to which the one before it in the ring sends.
+    pub(super) fn is_first(self, ring: u32, member: u32) -> bool {
+        member % self.per_server == ring
+    }
+
+    /// Returns true if the member is its server's last in a ring.
+    pub(super) fn is_last(self, ring: u32, member: u32) -> bool {
+        (member + 1) % self.per_server == ring
+    }
+
+    /// Returns the first member of a member's server in a ring.
+    pub(super) fn first(self, ring: u32, member: u32) -> u32 {
+        member / self.per_server * self.per_server + ring
+    }
+
+    /// Returns the first member of the server behind a member's in a ring.
+    pub(super) fn next(self, ring: u32, member: u32) -> u32 {
+        (member / self.per_server + 1) % self.servers * self.per_server + ring
+    }
+}
+
 /// Returns the phases of nested rings: data shrinks from the inner to the outer rings by reduction, and is gathered
 /// in the opposite direction.
 pub(super) fn nested(kind: CollectiveKind, sizes: &[u32], chunk: u64, part: u64) -> Vec<Phase> {

@@ -225,8 +225,13 @@ impl Executor {
         let number = sequence.stage;
         let stage = instance.plan.stage(at, key.channel, number);
         let rules = &self.rules.collectives;
-        let toggle = &mut instance.members[at as usize].toggle;
-        let delay = stage.delay_ns(rules, instance.kind, number, instance.cycle, toggle);
+        let member = &mut instance.members[at as usize];
+        let before = match instance.plan.relayed_ring(key.channel) {
+            Some(ring) if stage.sends > 0 => member.count_send(ring),
+            _ => number,
+        };
+        let (numbers, toggle) = ((number, before), &mut member.toggle);
+        let delay = stage.delay_ns(rules, instance.kind, numbers, instance.cycle, toggle);
         let (instance, member, SequenceKey { chunk, channel }) = (id, at, key);
         // A direct call would recurse through all stages whose messages have arrived early.
         if delay == 0 {
@@ -318,6 +323,7 @@ impl Executor {
                 to: step.to,
                 chunk: key.chunk,
                 channel: key.channel,
+                to_channel: step.channel,
                 stage: step.stage,
                 is_sent: false,
             });
@@ -327,6 +333,7 @@ impl Executor {
                 to: members[step.to as usize],
                 from_nic: 0,
                 to_nic: 0,
+                channel: key.channel,
                 bytes: step.bytes,
                 label: instance.label,
             };

@@ -74,9 +74,19 @@ pub(super) struct Member {
     pub(super) unsent: u32,
     /// Toggle that alternates the delay: see [`crate::collective::Processing::Fixed`].
     pub(super) toggle: bool,
+    /// Number of sends in each ring, if the member relays messages of others.
+    sends: Vec<u32>,
 }
 
 impl Member {
+    /// Counts a send in a ring, and returns the number of those before it.
+    pub(super) fn count_send(&mut self, ring: u32) -> u32 {
+        let ring = ring as usize;
+        self.sends.resize(self.sends.len().max(ring + 1), 0);
+        self.sends[ring] += 1;
+        self.sends[ring] - 1
+    }
+
     pub(super) fn sequence(&mut self, key: SequenceKey) -> Option<usize> {
         self.sequences
             .iter()

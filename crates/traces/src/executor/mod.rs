@@ -67,6 +67,8 @@ enum Flight {
         to: u32,
         chunk: u64,
         channel: u32,
+        /// Channel of the receiver that needs the message.
+        to_channel: u32,
         stage: u32,
         /// True if the sender knows that its last packet has left.
         is_sent: bool,
@@ -292,7 +294,7 @@ impl Executor {
                 instance,
                 to,
                 chunk,
-                channel,
+                to_channel: channel,
                 stage,
                 ..
             }) if self.rules.collectives.trigger == Trigger::Received => {
@@ -324,7 +326,7 @@ impl Executor {
                 instance,
                 to,
                 chunk,
-                channel,
+                to_channel: channel,
                 stage,
                 ..
             }) => {

@@ -113,6 +113,7 @@ impl Executor {
             to,
             from_nic: nic,
             to_nic: nic,
+            channel: 0,
             bytes,
             label: POINT_LABEL,
         };

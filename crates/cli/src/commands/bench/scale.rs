@@ -9,7 +9,7 @@
 use std::time::Instant;
 
 use paceline_fabric::Simulation;
-use paceline_fabric::spec::{Awaited, Dependency, FlowSpec, NodeId, NodeKind, RunSpec};
+use paceline_fabric::spec::{Awaited, Dependency, FlowSpec, Nics, NodeId, NodeKind, RunSpec};
 use paceline_kernel::{Bytes, Span, Time};
 use paceline_lab::files::Writing;
 use paceline_lab::run::{Control, Resources, account_for_slowest, execute_on};
@@ -179,6 +179,7 @@ fn flow(src: u32, dst: u32, bytes: u64) -> FlowSpec {
         label: 0,
         scheme: 0,
         connection: None,
+        nics: Nics::ANY,
     }
 }
 

@@ -1,32 +1,41 @@
 //! Header fields that ECMP hashes.
 
-use paceline_run::spec::FlowSpec;
+use paceline_run::spec::{FlowSpec, Nics};
 
-/// Header fields that ECMP hashes, packed as in the reference: addresses, then ports.
+/// Header fields that ECMP hashes, packed as in the reference: addresses, then ports. The second
+/// field has the NICs that the packets use, which no switch hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlowKey([u32; 3]);
+pub struct FlowKey([u32; 3], Nics);
 
 impl FlowKey {
     /// Returns the key of a flow's data packets.
     pub fn of(flow: &FlowSpec) -> Self {
-        Self::new(flow.src.0, flow.dst.0, flow.sport, flow.dport)
+        Self::new(flow.src.0, flow.dst.0, flow.sport, flow.dport).with_nics(flow.nics)
     }
     /// Returns the key of packets from node `src` to node `dst`.
     pub fn new(src: u32, dst: u32, sport: u16, dport: u16) -> Self {
-        Self([
-            address(src),
-            address(dst),
-            u32::from(sport) | u32::from(dport) << 16,
-        ])
+        let ports = u32::from(sport) | u32::from(dport) << 16;
+        Self([address(src), address(dst), ports], Nics::ANY)
     }
     /// Returns the key of the flow's acknowledgements.
     pub fn reversed(self) -> Self {
-        Self([self.0[1], self.0[0], self.0[2].rotate_left(16)])
+        Self(
+            [self.0[1], self.0[0], self.0[2].rotate_left(16)],
+            self.1.reversed(),
+        )
     }
     /// Returns the key of packets with this entropy value, which changes the source port.
     pub fn with_entropy(self, entropy: u16) -> Self {
         let [src, dst, ports] = self.0;
-        Self([src, dst, ports ^ u32::from(entropy)])
+        Self([src, dst, ports ^ u32::from(entropy)], self.1)
+    }
+    /// Returns the key of packets that use these NICs.
+    pub(crate) fn with_nics(self, nics: Nics) -> Self {
+        Self(self.0, nics)
+    }
+    /// Returns the NICs that the packets use.
+    pub(crate) fn nics(self) -> Nics {
+        self.1
     }
     /// Returns the MurmurHash3 (x86, 32 bits) of the key's 12 bytes.
     pub fn hash(self, seed: u32) -> u32 {
@@ -68,7 +77,7 @@ mod tests {
         h ^= h >> 13;
         h = h.wrapping_mul(0xc2b2_ae35);
         h ^= h >> 16;
-        assert_eq!(FlowKey([0; 3]).hash(0), h);
+        assert_eq!(FlowKey([0; 3], Nics::ANY).hash(0), h);
     }
 
     #[test]

@@ -107,6 +107,7 @@ pub fn add_flow(spec: &mut RunSpec, src: u32, dst: u32, size: u64, start_ns: u64
         label: 0,
         scheme: 0,
         connection: None,
+        nics: Nics::ANY,
     });
 }
 

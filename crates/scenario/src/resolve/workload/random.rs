@@ -91,7 +91,9 @@ impl Maker<'_, '_> {
         } = traffic::closed_loop(&spec, self.seeds);
         let connection = |slot: LoopSlot| match stays {
             // Every outstanding slot of a process has a connection to each of its receivers.
-            schema::Connections::PerMessage => slot.process * outstanding + slot.turn,
+            schema::Connections::PerMessage | schema::Connections::SamePorts => {
+                slot.process * outstanding + slot.turn
+            }
             schema::Connections::Persistent => slot.process,
         };
         Ok(Made {
@@ -104,6 +106,12 @@ impl Maker<'_, '_> {
 
     /// Rejects persistent connections in fidelities other than Paceline's own.
     pub(super) fn check_connections(&self, stays: schema::Connections) -> Result<(), Problem> {
+        if stays == schema::Connections::SamePorts {
+            let message = "`connections = \"same-ports\"` is for jobs by a trace or model";
+            return Err(Problem::new(message)
+                .at(&self.location)
+                .help("the messages of steps and collectives between two hosts have the same ports with `per-message`"));
+        }
         if stays == schema::Connections::PerMessage || self.cx.profile().is_exact {
             return Ok(());
         }

@@ -2,6 +2,7 @@
 //! the times of SimAI's own runs.
 
 mod reading;
+mod relays;
 mod replay;
 mod rings;
 
@@ -118,9 +119,18 @@ fn run(
     latency_ns: u64,
     ns: &dyn Fn(Time, &Message) -> u64,
 ) -> (Executor, Vec<Message>) {
+    run_by(program, CollectiveRules::simai(8, latency_ns), ns)
+}
+
+/// Executes a program by these rules of collectives.
+fn run_by(
+    program: SimaiProgram,
+    collectives: CollectiveRules,
+    ns: &dyn Fn(Time, &Message) -> u64,
+) -> (Executor, Vec<Message>) {
     let program: Arc<dyn Program> = Arc::new(program);
     let rules = Rules {
-        collectives: CollectiveRules::simai(8, latency_ns),
+        collectives,
         ..Rules::default()
     };
     let mut executor = Executor::new(program, rules);

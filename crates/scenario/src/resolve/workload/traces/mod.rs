@@ -4,6 +4,7 @@ mod chakra;
 mod files;
 mod found;
 mod model;
+mod nics;
 mod refused;
 mod rules;
 
@@ -85,7 +86,9 @@ pub(super) fn read(
     }
     if job.connections == Some(schema::Connections::Persistent) {
         let message = "messages of a trace or model have a queue pair each: `connections = \"persistent\"` is for steps";
-        return Err(Problem::new(message).at(&location));
+        return Err(Problem::new(message)
+            .at(&location)
+            .help("`same-ports` keeps the ports, and with them the path, of each connection"));
     }
     if format != Format::Model {
         model::refuse_tables(cx, job)?;
@@ -192,7 +195,7 @@ impl Maker<'_, '_> {
                     MOST_ITERATIONS / u64::from(trace.ranks())
                 )));
         }
-        written.connections = Some(schema::Connections::PerMessage);
+        let connections = fill(&mut written.connections, schema::Connections::PerMessage);
         let mut rules = trace.rules(self.cx, written, start, iterations)?;
         let slow = hosts.iter().map(|&host| slowness(&self.cx.slow_hosts, host));
         rules.slow = slow.collect();
@@ -210,13 +213,19 @@ impl Maker<'_, '_> {
             self.cx.warn(WarningKind::Reading, &trace.location, text);
         }
         let model = trace.model(self.cx, written, &rules)?;
-        if model.is_none() && extent.other_nics > 0 {
-            let text = format!(
-                "{} messages of the trace name a NIC other than the first (`nic`): a host has one NIC here, and all share it",
-                extent.other_nics
+        if model.is_some() && connections == schema::Connections::SamePorts {
+            let message = format!(
+                "`connections = \"same-ports\"` on the network `{}`: a cost model has no ports",
+                trace.network.name()
             );
-            self.cx.warn(WarningKind::Reading, &trace.location, text);
+            return Err(Problem::new(message)
+                .at(&trace.location)
+                .help("it is for `network = \"packets\"`"));
         }
+        let nics = match model {
+            Some(_) => Vec::new(),
+            None => trace.nics(self.net, &hosts, &extent)?,
+        };
         if model.is_some() {
             // Messages that a cost model carries are not flows.
             extent = Extent {
@@ -237,6 +246,8 @@ impl Maker<'_, '_> {
                 .iter()
                 .map(|&kind| (kind, of(self.labels, kind.name())))
                 .collect(),
+            same_ports: connections == schema::Connections::SamePorts,
+            nics,
             hosts: hosts.clone(),
         };
         let is_priced = model.is_some();

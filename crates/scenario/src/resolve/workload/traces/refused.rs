@@ -66,6 +66,7 @@ pub(super) fn refuse_others(
             Some(Network::Chunks),
         ),
         ("send-latency", there(rules.send_latency.is_some()), SimAi, None),
+        ("pxn", there(rules.pxn.is_some()), SimAi, None),
         ("gpus-per-server", count(&rules.gpus_per_server), SimAi, None),
     ];
     for (key, span, of, on) in &keys {

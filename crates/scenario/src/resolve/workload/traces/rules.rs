@@ -63,14 +63,7 @@ impl Trace {
                 ..Rules::default()
             },
             Format::SimAi => Rules {
-                collectives: CollectiveRules::simai(
-                    written.gpus_per_server.as_ref().map_or(8, |gpus| *gpus.get_ref()),
-                    ns(
-                        filled!(written.send_latency: TraceRules),
-                        "the send latency",
-                        &self.location,
-                    )?,
-                ),
+                collectives: self.simai(cx, written)?,
                 ..Rules::default()
             },
             Format::Model => Rules {
@@ -119,6 +112,21 @@ impl Trace {
         rules.keep.operations = cx.operations;
         paceline_traces::executor::check(&rules, &self.program)
             .map_err(|message| Problem::new(message).at(&self.location))?;
+        Ok(rules)
+    }
+
+    /// Returns the rules of collectives in SimAI.
+    fn simai(&self, cx: &mut Cx<'_>, written: &mut schema::TraceRules) -> Result<CollectiveRules, Problem> {
+        let latency = filled!(written.send_latency: TraceRules);
+        let gpus = written.gpus_per_server.as_ref().map_or(8, |gpus| *gpus.get_ref());
+        let rules = CollectiveRules {
+            relays: filled!(written.pxn: TraceRules),
+            ..CollectiveRules::simai(gpus, ns(latency, "the send latency", &self.location)?)
+        };
+        if rules.relays && !rules.has_relays(&*self.program) {
+            let text = "rules.pxn has no effect: no all-reduce or reduce-scatter has rings with several GPUs of several servers";
+            cx.warn(WarningKind::UnusedSetting, &self.location, text);
+        }
         Ok(rules)
     }
 

@@ -1,0 +1,69 @@
+//! NICs that a trace names, as links of hosts.
+
+use paceline_fabric::spec::NodeId;
+use paceline_jobs::RankNics;
+use paceline_traces::check::Extent;
+
+use super::Trace;
+use crate::diagnostics::Problem;
+use crate::topology::{Net, Topology};
+
+impl Trace {
+    /// Returns the NICs of each rank: the links of its host in the order of the topology, without those inside its
+    /// server. Empty if the trace names no NIC but the first: its messages then use any link.
+    pub(super) fn nics(
+        &self,
+        net: &Net,
+        hosts: &[NodeId],
+        extent: &Extent,
+    ) -> Result<Vec<RankNics>, Problem> {
+        if extent.nics.is_empty() {
+            return Ok(Vec::new());
+        }
+        let all = of_hosts(&net.topology);
+        for (&rank, &(nic, (by, operation))) in &extent.nics {
+            let host = hosts[rank as usize];
+            let count = all[host.0 as usize].links.len();
+            if usize::from(nic) < count {
+                continue;
+            }
+            let name = self.program.name(by, operation);
+            let message = format!(
+                "{name} names NIC {nic}, but rank {rank} is on host {}, which has {}",
+                host.0,
+                match count {
+                    1 => "one NIC: 0".to_string(),
+                    _ => format!("{count} NICs: 0 to {}", count.saturating_sub(1)),
+                }
+            );
+            return Err(Problem::new(message).at(&self.location).help(
+                "NICs are the links of a host outside its server; a topology file may give hosts several",
+            ));
+        }
+        let of_rank = |host: &NodeId| all[host.0 as usize].clone();
+        Ok(hosts.iter().map(of_rank).collect())
+    }
+}
+
+/// Returns the NICs of each node.
+fn of_hosts(topology: &Topology) -> Vec<RankNics> {
+    let none = RankNics {
+        links: Vec::new(),
+        server: None,
+    };
+    let mut all = vec![none; topology.nodes.len()];
+    let mut links = vec![0_u8; topology.nodes.len()];
+    for link in &topology.links {
+        for (node, other) in [(link.a, link.b), (link.b, link.a)] {
+            let (nics, number) = (&mut all[node.0 as usize], &mut links[node.0 as usize]);
+            match topology.inner.binary_search(&other) {
+                Ok(_) => nics.server = Some(other),
+                // No trace names a NIC that a link beyond these would be.
+                Err(_) if *number < u8::MAX => nics.links.push(*number),
+                Err(_) => {}
+            }
+            *number = number.saturating_add(1);
+        }
+    }
+    all
+}
