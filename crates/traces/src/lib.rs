@@ -14,6 +14,7 @@ pub mod explain;
 mod frontier;
 pub mod goal;
 pub mod graph;
+pub mod inside;
 pub mod loggops;
 pub mod model;
 pub mod network;

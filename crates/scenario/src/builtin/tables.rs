@@ -81,6 +81,7 @@ pub fn sections() -> &'static [Entry] {
             entry::<JobStep>("job.step"),
             entry::<crate::schema::SendStep>("job.step.send"),
             entry::<crate::schema::PipelineStep>("job.step.pipeline"),
+            entry::<crate::schema::LocalPrices>("job.local"),
             entry::<crate::schema::TraceRules>("job.rules"),
             entry::<crate::schema::Architecture>("job.model"),
             entry::<crate::schema::Parallelism>("job.parallel"),
@@ -221,7 +222,8 @@ mod tests {
                 "job.step.send" | "job.step.pipeline" => {
                     format!("[[job]]\n[[job.step]]\n[{}]\n", section.name)
                 }
-                "job.rules" | "job.model" | "job.parallel" | "job.training" | "job.training.times" => {
+                "job.local" | "job.rules" | "job.model" | "job.parallel" | "job.training"
+                | "job.training.times" => {
                     format!("[[job]]\n[{}]\n", section.name)
                 }
                 "network.tier" => "[network.tier.leaf]\n".to_string(),

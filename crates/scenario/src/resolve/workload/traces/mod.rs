@@ -3,6 +3,7 @@
 mod chakra;
 mod files;
 mod found;
+mod local;
 mod model;
 mod refused;
 mod rules;
@@ -58,6 +59,7 @@ pub(super) fn read(
     let Some((format, path)) = present.next() else {
         let of_traces = [
             ("network", job.network.as_ref().map(Spanned::span)),
+            ("local", job.local.as_ref().map(Spanned::span)),
             ("compute-scale", job.compute_scale.as_ref().map(Spanned::span)),
             ("rules", job.rules.as_ref().map(|_| span)),
         ];
@@ -106,6 +108,8 @@ pub(super) fn read(
     }
     let rules = job.rules.get_or_insert_default();
     refused::refuse_others(cx, rules, format, network, &location)?;
+    local::refuse_elsewhere(cx, job, format, network)?;
+    let rules = job.rules.get_or_insert_default();
     let (mut system, mut plan) = (None, None);
     let file = files::TraceFile {
         path: &path,
@@ -210,6 +214,7 @@ impl Maker<'_, '_> {
             self.cx.warn(WarningKind::Reading, &trace.location, text);
         }
         let model = trace.model(self.cx, written, &rules)?;
+        let local = self.local(written, &trace, &hosts, &rules)?;
         if model.is_none() && extent.other_nics > 0 {
             let text = format!(
                 "{} messages of the trace name a NIC other than the first (`nic`): a host has one NIC here, and all share it",
@@ -223,6 +228,9 @@ impl Maker<'_, '_> {
                 digest: extent.digest,
                 ..Extent::default()
             };
+        }
+        if let Some((_, known)) = &local {
+            extent.messages = known.messages.between.messages;
         }
         let most = u64::from(u32::MAX >> 6);
         let flows = extent.messages.saturating_mul(u64::from(iterations)).min(most) as u32;
@@ -239,12 +247,16 @@ impl Maker<'_, '_> {
                 .collect(),
             hosts: hosts.clone(),
         };
-        let is_priced = model.is_some();
+        let is_priced = model.is_some() || local.is_some() && flows == 0;
+        let (links, local) = local.unzip();
         let plan = trace.plan.take();
         trace.rename();
-        let digest = format!("{:x} {rules:?} {common:?} {model:?}", extent.digest);
+        let mut digest = format!("{:x} {rules:?} {common:?} {model:?}", extent.digest);
+        if let Some(links) = &links {
+            digest += &format!(" {links:?}");
+        }
         let state = match model {
-            None => State::new(Carrier::new(Executor::new(trace.program, rules), common)),
+            None => State::new(Carrier::new(Executor::new(trace.program, rules), common, links)),
             Some(model) => State::new(Priced::new(trace.program, model)),
         };
         let program = spec::Program {
@@ -270,6 +282,7 @@ impl Maker<'_, '_> {
                 is_priced,
             }),
             model: plan,
+            local,
         };
         Ok((job, program))
     }
