@@ -72,13 +72,14 @@ pub fn count(program: &dyn Program, rules: &CollectiveRules, server: &dyn Fn(Ran
         }
     }
     // Traces list each collective by itself, and most are the same again.
-    let mut known: SortedMap<(u32, CollectiveKind, u64, Rank), Inside> = SortedMap::new();
+    let mut known: SortedMap<(u32, CollectiveKind, u64, Rank, Option<u32>), Inside> = SortedMap::new();
     for (index, times) in collectives {
         let of = program.collectives()[index as usize];
-        let key = (of.group, of.kind, of.bytes, of.root);
+        let uneven = program.uneven(index).map(|_| index);
+        let key = (of.group, of.kind, of.bytes, of.root, uneven);
         let messages = known
             .entry(key)
-            .or_insert_with(|| collective(program, &of, rules, server));
+            .or_insert_with(|| collective(program, (index, &of), rules, server));
         all.add(messages, times);
     }
     all
@@ -93,7 +94,7 @@ fn is_first(program: &dyn Program, rank: Rank, index: u32) -> bool {
 /// Counts the messages of a collective.
 fn collective(
     program: &dyn Program,
-    of: &Collective,
+    (index, of): (u32, &Collective),
     rules: &CollectiveRules,
     server: &dyn Fn(Rank) -> u32,
 ) -> Inside {
@@ -106,6 +107,7 @@ fn collective(
     let root = members.iter().position(|&rank| rank == of.root).unwrap_or(0);
     let size = members.len() as u32;
     let plan = Plan::new(rules, of, size, rules.channels(members), root as u32);
+    let plan = plan.with_shares(program.uneven(index));
     let at = |member: u32| server(members[member as usize]);
     let mut chunk = Inside::default();
     if let Algorithm::Custom(inner) = rules.algorithm(of.kind) {

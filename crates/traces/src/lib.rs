@@ -21,6 +21,7 @@ pub mod network;
 pub mod open;
 pub mod program;
 pub mod regular;
+pub mod shares;
 pub mod simai;
 pub mod trouble;
 mod waiting;
