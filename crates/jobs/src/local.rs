@@ -26,7 +26,7 @@ pub struct LocalLinks {
 /// Messages inside servers that had a price.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LocalMessages {
-    /// Number of messages.
+    /// Number of messages, of all ranks.
     pub messages: u64,
     /// Sum of their payloads.
     pub bytes: u64,
@@ -78,7 +78,7 @@ impl LocalLinks {
 }
 
 impl Local {
-    /// Creates idle ports.
+    /// Creates ports that carry nothing yet.
     pub(crate) fn new(links: LocalLinks) -> Self {
         let ranks = links.servers.len();
         Self {

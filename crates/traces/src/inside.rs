@@ -8,7 +8,7 @@ use crate::program::{Collective, CollectiveKind, Program, Rank, Work};
 /// Number of messages, and the sum of their payloads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// Number of messages.
+    /// Number of messages, at least one byte each.
     pub messages: u64,
     /// Sum of their payloads in bytes.
     pub bytes: u64,

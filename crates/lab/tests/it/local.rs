@@ -1,7 +1,7 @@
 //! Jobs whose messages inside servers have prices: closed forms, and how close they are to packets.
 
-use paceline_lab::run::{Control, Finished, execute};
 use paceline_lab::results::{JobTimes, PricedMessages};
+use paceline_lab::run::{Control, Finished, execute};
 use paceline_scenario::{Overrides, Resolved, WarningKind, load_text};
 use proptest::prelude::*;
 

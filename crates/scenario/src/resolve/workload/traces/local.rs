@@ -56,9 +56,9 @@ fn servers(topology: &Topology, hosts: &[NodeId], gpus: Option<u32>) -> Option<A
     if let Some(sets) = groups::sets(topology, "server") {
         let mut of_host: SortedMap<NodeId, u32> = SortedMap::new();
         for (server, number) in sets.iter().zip(0..) {
-            server.iter().for_each(|&host| {
+            for &host in server {
                 of_host.insert(host, number);
-            });
+            }
         }
         // A host outside of all servers is alone.
         let alone = |rank: u32| sets.len() as u32 + rank;
