@@ -1,4 +1,4 @@
-//! Transport of a trace-driven job's messages over the packet network.
+//! Transport of a trace-driven job's messages over the packet network. Inside servers they may have a price instead.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use paceline_traces::executor::Executor;
 use paceline_traces::network::{Message, MessageId, Network};
 use paceline_traces::program::CollectiveKind;
 
+use crate::local::{Local, LocalLinks, Progress};
 use crate::outcome::TraceOutcome;
 use crate::ports::{Connection, Ports};
 
@@ -64,6 +65,8 @@ pub struct Carrier {
     executor: Executor,
     common: Arc<Common>,
     ports: Ports,
+    /// Messages inside servers, if they have a price.
+    local: Option<Local>,
     /// Messages of the current call; empty between calls.
     messages: Vec<Message>,
 }
@@ -90,12 +93,13 @@ impl Network for Over<'_> {
 }
 
 impl Carrier {
-    /// Creates a job that has not started.
-    pub fn new(executor: Executor, common: Common) -> Self {
+    /// Creates a job that has not started. With `local`, messages inside servers have a price, and are no flows.
+    pub fn new(executor: Executor, common: Common, local: Option<LocalLinks>) -> Self {
         Self {
             executor,
             common: Arc::new(common),
             ports: Ports::default(),
+            local: local.map(Local::new),
             messages: Vec::new(),
         }
     }
@@ -108,6 +112,10 @@ impl Carrier {
         };
         call(&mut self.executor, &mut over);
         for message in messages.drain(..) {
+            if let Some(local) = self.local.as_mut().filter(|local| local.carries(&message)) {
+                local.send(&message, asks);
+                continue;
+            }
             let flow = self.flow(&message, asks.now());
             asks.send(message.id.0, flow);
         }
@@ -158,7 +166,17 @@ impl Behaviour for Carrier {
     }
 
     fn woken(&mut self, token: u64, asks: &mut dyn Asks) {
-        self.call(asks, |executor, over| executor.woken(token, over));
+        let Some(local) = self.local.as_mut().filter(|_| Local::is_own(token)) else {
+            return self.call(asks, |executor, over| executor.woken(token, over));
+        };
+        match local.woken(token, asks) {
+            Progress::Left(id) => self.call(asks, |executor, over| executor.sent(id, over)),
+            // Nothing acknowledges a priced message: its sender knows at once.
+            Progress::Arrived(id) => self.call(asks, |executor, over| {
+                executor.received(id, over);
+                executor.acknowledged(id, over);
+            }),
+        }
     }
 
     fn heard(&mut self, message: u32, what: Awaited, asks: &mut dyn Asks) {
@@ -188,6 +206,9 @@ impl Behaviour for Carrier {
     }
 
     fn close(&self) -> ModelOutcome {
-        ModelOutcome::new(TraceOutcome::of(&self.executor))
+        ModelOutcome::new(TraceOutcome {
+            local: self.local.as_ref().map(Local::sent),
+            ..TraceOutcome::of(&self.executor)
+        })
     }
 }

@@ -1,5 +1,6 @@
 //! Results of a trace-driven job.
 
+use crate::local::LocalMessages;
 use paceline_kernel::{Span, Time};
 use paceline_traces::executor::{
     Activity, After, CollectiveRecord, Executor, OperationRecord, Path, RankRecord, Results, Segment, Stuck,
@@ -24,6 +25,8 @@ pub struct TraceOutcome {
     pub stuck: Vec<Stuck>,
     /// Notes for the user.
     pub cautions: Vec<String>,
+    /// Messages inside servers, if they had a price.
+    pub local: Option<LocalMessages>,
 }
 
 /// Collective of a trace.
@@ -176,6 +179,7 @@ impl TraceOutcome {
                     .collect(),
                 false => Vec::new(),
             },
+            local: None,
         }
     }
 

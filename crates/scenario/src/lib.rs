@@ -49,7 +49,7 @@ pub use models::{find_model, is_model_file, read_model};
 pub use names::NodeNames;
 pub use ns3::format::InputFormat;
 pub use overrides::Overrides;
-pub use resolve::{Collective, Inference, Job};
+pub use resolve::{Collective, Inference, Job, Local};
 pub use resolved::{Memoise, Origin, Resolved};
 #[doc(hidden)]
 pub use schema::declare;

@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use crate::shares::Shares;
 use crate::trouble::Trouble;
 
 /// Rank of a job, from 0.
@@ -179,6 +180,12 @@ pub trait Program: Debug + Send + Sync {
     /// collective, given by its index in [`Self::collectives`]; `None` for the number of its members. See
     /// [`crate::collective::Processing::Fixed`].
     fn cycle(&self, _collective: u32) -> Option<u32> {
+        None
+    }
+
+    /// Returns the shares of the members in a direct all-to-all, given by its index in [`Self::collectives`]; `None` if
+    /// they are equal.
+    fn uneven(&self, _collective: u32) -> Option<Shares> {
         None
     }
 

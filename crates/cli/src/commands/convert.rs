@@ -40,7 +40,7 @@ pub(super) fn convert(args: &ConvertArgs) -> Ended {
         .extension()
         .is_some_and(|extension| extension == "goal" || extension == "txt");
     let (program, cautions) = if model_jobs::is_scenario(&args.from) {
-        let (_, plan) = &model_jobs::plans(&args.from)?[0];
+        let plan = &model_jobs::plans(&args.from)?[0].plan;
         let (program, rules) = (model::program(plan), model::collective_rules(Rings::One));
         if is_text {
             to.write(|out| goal::write_program(&program, &rules, out))?;

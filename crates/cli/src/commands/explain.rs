@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_explain::{explain as page, index};
-use paceline_scenario::{builtin, find_model};
+use paceline_scenario::{Local, builtin, find_model};
 use paceline_traces::explain::{Costs, explain as numbers};
+use paceline_traces::inside::Inside;
 use paceline_traces::model::program;
 use paceline_traces::open;
 use paceline_traces::program::Program;
@@ -118,18 +119,34 @@ fn trace(args: &ExplainArgs, path: &Path) -> Ended {
 
 /// Prints messages and statistics of a scenario's jobs by a model.
 fn models(args: &ExplainArgs, path: &Path) -> Ended {
-    for (label, plan) in super::model_jobs::plans(path)? {
-        let program = program(&plan);
+    for job in super::model_jobs::plans(path)? {
+        let program = program(&job.plan);
         let text = format!(
-            "{}: job {label}\n{}\n{}\n{}",
+            "{}: job {}\n{}\n{}{}\n{}",
             path.display(),
+            job.label,
             program.summary(),
             program.text(),
+            job.local.map_or_else(String::new, |local| inside_servers(&local)),
             statistics(args, &program)?
         );
         output::print(&text)?;
     }
     Ok(Done::All)
+}
+
+/// Says how many messages of an iteration have a price, and how many send packets.
+fn inside_servers(local: &Local) -> String {
+    let Local {
+        rate,
+        latency,
+        messages: Inside { inside, between },
+    } = local;
+    format!(
+        "inside servers: {} messages with {} bytes, priced at {latency} and {rate} each, not simulated\n\
+         between servers: {} messages with {} bytes, as packets\n",
+        inside.messages, inside.bytes, between.messages, between.bytes
+    )
 }
 
 /// Returns the statistics of a program as text.

@@ -224,3 +224,91 @@ fn an_interruption_keeps_what_ran() {
     let summary = common::json(&path.join("results/leaves-hpcc-1/summary.json"));
     assert_eq!(summary["status"], "partial");
 }
+
+/// Two services, and jobs by a model and of steps, on one network. Hosts of the services carry a job, too.
+const SHARED: &str = r#"
+name = "shared"
+duration = "1s"
+check = true
+[topology.leaf-spine]
+leaves = 4
+spines = 2
+hosts-per-leaf = 4
+[[inference]]
+label = "chat"
+share-hosts = true
+token-size = "4KB"
+requests = { rate = 3000, count = 8, prompt = 100, output = 5 }
+prefill = { hosts = "0-1", rate = 1000000 }
+decode = { hosts = "4-5", step = "50us" }
+slo = { ttft = "10ms" }
+[[inference]]
+label = "code"
+share-hosts = true
+token-size = "8KB"
+requests = { rate = 2000, count = 6, burst = 2, prompt = 60, output = 3 }
+prefill = { hosts = "2-3", instance = 2, rate = 500000 }
+decode = { hosts = "8-9", instance = 2, step = "80us" }
+transfer = { mode = "push", layers = 2, message = "100KB", outstanding = 2 }
+[[job]]
+label = "training"
+hosts = [6, 7, 10, 11, 12, 13, 14, 15]
+iterations = 3
+model = { layers = 2, hidden = 128, heads = 4, vocabulary = 512, experts = 4, top-k = 2, expert-ffn = 128 }
+parallel = { tensor = 2, expert = 2 }
+training = { global-batch = 8, sequence = 128, experts-skew = 1.0 }
+local = { rate = "900Gbps" }
+rules = { gpus-per-server = 2 }
+[[job]]
+label = "storage"
+hosts = "0-9"
+share-hosts = true
+iterations = 2
+[[job.step]]
+compute = "100us"
+all-to-all = { size = "20KB" }
+[cc]
+scheme = "dcqcn"
+"#;
+
+#[test]
+fn services_and_jobs_share_a_network() {
+    let folder = folder_with("my.toml", SHARED);
+    let path = folder.path();
+    let one = stdout(path, &["run", "my.toml", "--out", "1", "--threads", "1"]);
+    let text = std::fs::read_to_string(path.join("1/summary.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let done = |of: &serde_json::Value| (of["completed"].as_u64().unwrap(), of["total"].as_u64().unwrap());
+    let services: Vec<_> = summary["services"].as_array().unwrap().iter().collect();
+    let requests: Vec<_> = services
+        .iter()
+        .map(|service| done(&service["requests"]))
+        .collect();
+    assert_eq!(requests, [(8, 8), (6, 6)]);
+    let jobs: Vec<_> = summary["jobs"].as_array().unwrap().iter().collect();
+    let iterations: Vec<_> = jobs.iter().map(|job| done(&job["iterations"])).collect();
+    assert_eq!(iterations, [(3, 3), (2, 2)]);
+    assert!(jobs[0]["priced"]["messages"].as_u64().unwrap() > 0 && jobs[1].get("priced").is_none());
+    let said = jobs[0]["priced"]["messages"].to_string() + " messages inside servers";
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(&one).contains(&said), "{one}");
+    for threads in ["2", "3"] {
+        let args = ["run", "my.toml", "--out", threads, "--threads", threads];
+        assert_eq!(stdout(path, &args), one);
+        assert_same(&path.join("1"), &path.join(threads));
+    }
+    // Without the job on its hosts, the service has other times.
+    let alone = [
+        "run",
+        "my.toml",
+        "--out",
+        "alone",
+        "--set",
+        "job.storage.start=\"500ms\"",
+    ];
+    stdout(path, &alone);
+    let text = std::fs::read_to_string(path.join("alone/summary.json")).unwrap();
+    let alone: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let cache = |summary: &serde_json::Value| summary["services"][0]["kv_us"]["mean"].as_f64().unwrap();
+    assert!((cache(&alone) - cache(&summary)).abs() > 0.1);
+}

@@ -50,6 +50,18 @@ pub struct JobTimes {
     /// Ranks of a stuck job by a trace, with the operations that they wait for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stuck: Vec<String>,
+    /// Messages inside servers that had a price and sent no packets; null unless the job has such prices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priced: Option<PricedMessages>,
+}
+
+/// Messages that had a price instead of packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PricedMessages {
+    /// Number of messages, of all iterations.
+    pub messages: u64,
+    /// Sum of their payloads.
+    pub bytes: u64,
 }
 
 /// Breakdown of a rank's time, from the start of its job to its own end.
@@ -126,6 +138,10 @@ fn of_trace(
         by_rank,
         path,
         stuck: trace.stuck.iter().map(|one| one.text.clone()).collect(),
+        priced: trace.local.map(|local| PricedMessages {
+            messages: local.messages,
+            bytes: local.bytes,
+        }),
     }
 }
 
@@ -256,6 +272,7 @@ pub(super) fn job_times(
             by_rank: Vec::new(),
             path,
             stuck: Vec::new(),
+            priced: None,
         })
     };
     input.jobs.iter().zip(&ends).filter_map(of).collect()

@@ -41,7 +41,7 @@ pub(crate) use goodput::payload_gbps;
 pub(crate) use groups::labels_of;
 pub use groups::{FlowCount, Group, LABELS_MAX, SIZE_EDGES, SizeBucket};
 pub use incidents::Incident;
-pub use jobs::{JobTimes, RankTimes};
+pub use jobs::{JobTimes, PricedMessages, RankTimes};
 pub use marks::{FlowMarks, PortStates};
 pub use nodes::NodeRow;
 pub(crate) use nodes::node_rows;

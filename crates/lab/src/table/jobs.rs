@@ -3,7 +3,7 @@
 
 use crate::layout;
 use crate::results::{JobTimes, ServiceTimes, Summary};
-use crate::text::duration_us;
+use crate::text::{bytes, duration_us};
 
 /// Maximum number of jobs with a line; the table by job has all.
 const SHOWN: usize = 3;
@@ -88,6 +88,13 @@ impl JobTimes {
                 "; without contention its slowest one ({}) would take {}",
                 us(self.path.as_ref().map(|path| path.time_us)),
                 us(Some(alone))
+            ));
+        }
+        if let Some(priced) = self.priced {
+            text.push_str(&format!(
+                "; {} messages inside servers ({}) had a price, and were not simulated",
+                priced.messages,
+                bytes(priced.bytes)
             ));
         }
         text

@@ -8,6 +8,7 @@ mod hpcc_two_flows;
 mod identity;
 mod iterations;
 mod library_collectives;
+mod local;
 mod measures;
 mod memo;
 mod rails;

@@ -81,6 +81,7 @@ pub fn sections() -> &'static [Entry] {
             entry::<JobStep>("job.step"),
             entry::<crate::schema::SendStep>("job.step.send"),
             entry::<crate::schema::PipelineStep>("job.step.pipeline"),
+            entry::<crate::schema::LocalPrices>("job.local"),
             entry::<crate::schema::TraceRules>("job.rules"),
             entry::<crate::schema::Architecture>("job.model"),
             entry::<crate::schema::Parallelism>("job.parallel"),

@@ -73,7 +73,7 @@ pub use listed::Collective;
 pub use numbers::{above_zero, check_within, probability, within};
 pub use simulator::{Around, Given, OwnRun, Simulator, one_way};
 pub(crate) use simulator::{add as add_simulators, of as simulator_of};
-pub use workload::{Inference, Job};
+pub use workload::{Inference, Job, Local};
 
 /// Scenario and its files before resolving.
 pub(crate) struct Input {

@@ -1,7 +1,7 @@
 //! `[[job]]` and its steps.
 
 use paceline_congestion::params::is_not;
-use paceline_kernel::{Bytes, Span, Time};
+use paceline_kernel::{BitRate, Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
@@ -58,12 +58,23 @@ tables! {
         /// what carries the messages of a trace: `packets`, the network of this scenario; `loggops`, the cost model of
         /// LogGOPSim and ATLAHS; `chunks`, that of ASTRA-sim's analytical network
         network: Spanned<String> = "packets";
+        /// with a trace or model on packets: prices of messages inside servers, which then send no packets: a table
+        local: Spanned<LocalPrices>;
         /// factor on computing times of a trace or model
         compute_scale: Spanned<f64> = "1.0";
         /// how a trace or model is carried out
         rules: TraceRules;
         /// the steps of an iteration: a list of tables
         step: Vec<Spanned<JobStep>>;
+    }
+    /// Prices of messages between ranks of one server. A message takes the time of its bytes on a port of its sender and on
+    /// one of its receiver, each of which carries one message after another, and the latency in between. Ranks share a
+    /// server if their hosts do, or by `rules.gpus-per-server` in a network without servers.
+    struct LocalPrices {
+        /// rate of a rank's link inside its server, in each direction
+        rate: Spanned<BitRate>;
+        /// time from the departure of a byte to its arrival
+        latency: Span = "1us";
     }
     /// A step of a job: computation, then one collective (all-to-all, all-reduce, reduce-scatter or all-gather), `send` or
     /// `pipeline`; or computation only. A collective has the keys of the workload of that name, except `hosts`,
@@ -172,7 +183,8 @@ tables! {
         /// SimAI: in rings over several servers, a server's last GPU sends to the next server by way of its first, which is on
         /// the rail of the receiver (`AS_PXN_ENABLE`). Of all-reduce and reduce-scatter only, as in SimAI
         pxn: bool = "false";
-        /// SimAI, model: GPUs of a server, which the rings of a collective visit one server after another
+        /// SimAI, model: GPUs of a server, which the rings of a collective visit one server after another; with
+        /// `local`: ranks that share a server, where the network has none
         gpus_per_server: Spanned<u32> => "that of the topology";
     }
 }

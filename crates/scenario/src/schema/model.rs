@@ -122,6 +122,9 @@ tables! {
         sequence_parallel: Spanned<bool> = "true";
         /// format of tokens to experts: `bf16`, or `fp8` with scales; all other activations are bf16
         precision: Spanned<String> = "bf16";
+        /// exponent of the Zipf distribution of tokens over experts, whose order is another in each layer; 0 if all get as
+        /// many. No expert gets a token twice
+        experts_skew: Spanned<f64> = "0.0";
         /// collectives of each `layer`, or merged over the layers of a `stage`: fewer operations, same bytes
         granularity: Spanned<String> = "layer";
         /// repeat three faults of the files of `aicb`

@@ -267,6 +267,7 @@ fn keys_of(text: &str, whole: bool) -> Vec<Key> {
         "job.rules" => {
             (text.contains("goal =") || text.contains("[job.model]")).then(|| "job.0.rules.".to_string())
         }
+        "job.local" => text.contains("[job.local]").then(|| "job.0.local.".to_string()),
         "job.model" | "job.parallel" | "job.training" | "job.training.times" => text
             .contains("[job.model]")
             .then(|| format!("{}.", name.replacen("job", "job.0", 1))),

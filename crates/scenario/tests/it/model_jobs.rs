@@ -60,6 +60,8 @@ fn resolved_jobs_are_the_same_again() {
     for job in [
         TINY,
         "[[job]]\nmodel = 'llama-3-8b'\nparallel.tensor = 8\ntraining = { global-batch = 2 }\n",
+        "[[job]]\nmodel = 'llama-3-8b'\nparallel.tensor = 8\ntraining = { global-batch = 2 }\nlocal.rate = '900Gbps'\nrules.gpus-per-server = 8\n",
+        &TINY.replace("sequence = 64", "sequence = 64, experts-skew = 1.5"),
     ] {
         let run = load(job).unwrap();
         let again = load_text("again.toml", &run.toml, &Overrides::default()).unwrap();
@@ -88,6 +90,13 @@ fn what_is_wrong_with_models_is_named() {
         (tiny("label = 'tiny'", "goal = 'x.goal'"), "test.toml:7:9: a job by `goal` and by `model` (use a job for each trace)"),
         (tiny("label = 'tiny'", "network = 'chunks'"), "test.toml:6:11: a job by `model` on this network: `loggops` is for GOAL, `chunks` for Chakra"),
         (tiny("label = 'tiny'", "rules = { eager = '1KB' }"), "test.toml:7:9: `eager` is for jobs by `goal`, and this one is by `model`"),
+        (tiny("label = 'tiny'", "local.latency = '1us'"), "test.toml:7:1: `local` has no `rate` (`local = { rate = \"3600Gbps\", latency = \"1us\" }`)"),
+        (tiny("label = 'tiny'", "local.rate = '0bps'"), "test.toml:7:14: `rate` is 0: expected more"),
+        (tiny("label = 'tiny'", "local = { rate = '1Gbps' }"), "test.toml:7:9: the topology has no servers: say how many GPUs each has (`rules = { gpus-per-server = 8 }`)"),
+        (tiny("label = 'tiny'", "local = { rate = '1Gbps', rules = 1 }"), "test.toml:7:27: unknown key `rules` (did you mean `rate`? expected `rate`, `latency`)"),
+        ("[[job]]\nhosts = '0-3'\nlocal = { rate = '1Gbps' }\n[[job.step]]\nall-gather = {}\n".to_string(), "test.toml:8:9: `local` is for jobs by a trace or model: `goal`, `chakra`, `simai` or `model`"),
+        (tiny("global-batch = 8", "global-batch = 8, experts-skew = 11"), "test.toml:9:49: experts-skew is 11: expected 0 to 10"),
+        ("[[job]]\nmodel = 'gpt-13b'\ntraining = { global-batch = 16, experts-skew = 1 }\n".to_string(), "test.toml:8:48: experts-skew is 1, and gpt-13b has no experts (`experts` of the model gives it experts)"),
         (tiny("label = 'tiny'", "ranks = 12"), "test.toml:8:49: 3 data-parallel ranks by 2 expert-parallel ranks: expected a multiple"),
         (format!("{TINY}[[job.step]]\nall-gather = {{}}\n"), "test.toml:7:9: a job by a trace or model (`model`) has no steps of its own"),
         ("[[job]]\nranks = 4\nparallel.tensor = 2\n".to_string(), "test.toml:7:1: `parallel` is for jobs by a `model`"),

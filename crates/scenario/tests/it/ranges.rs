@@ -16,7 +16,8 @@ const WORKLOAD: &str = "[[workload]]\nincast = { fan-in = 2, receiver = 3, size 
 
 const MODEL: &str = "[[job]]\n[job.model]\nlayers = 2\nhidden = 8\nheads = 2\nvocabulary = 9\nexperts = 2\ntop-k = 1\n\
                      expert-ffn = 8\n[job.parallel]\npipeline = 2\nexpert = 2\n[job.training]\nglobal-batch = 2\n\
-                     sequence = 8\noverlap = true\n";
+                     sequence = 8\noverlap = true\n[job.local]\nrate = \"900Gbps\"\n\
+                     [job.rules]\ngpus-per-server = 2\n";
 
 fn scenario(topology: &str, workload: &str, rest: &str) -> String {
     format!("duration = \"1ms\"\n{topology}{workload}[cc]\nscheme = \"dcqcn\"\n{rest}")
@@ -46,7 +47,14 @@ fn section(name: &str) -> KeyPosition {
         "parity.bolt-ns3" => "[parity.bolt-ns3]\n",
         _ => "",
     };
-    let is_model = ["job.model", "job.parallel", "job.training", "job.training.times"].contains(&name);
+    let is_model = [
+        "job.local",
+        "job.model",
+        "job.parallel",
+        "job.training",
+        "job.training.times",
+    ]
+    .contains(&name);
     let text = scenario(TOPOLOGY, if is_model { MODEL } else { WORKLOAD }, rest);
     let path = match name {
         "network.tier" => "network.tier.leaf.".to_string(),

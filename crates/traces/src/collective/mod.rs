@@ -81,6 +81,8 @@ pub enum Rings {
     PerServer {
         /// Ranks per server: ranks r with equal `r / ranks` share a server.
         ranks: u32,
+        /// True if a group inside one server has a single ring: all of its rings would use the same links.
+        one_inside: bool,
     },
 }
 
@@ -167,6 +169,7 @@ impl CollectiveRules {
             all_to_all: Algorithm::Direct,
             rings: Rings::PerServer {
                 ranks: ranks_per_server,
+                one_inside: false,
             },
             trigger: Trigger::Acknowledged,
             delays: Delays {
@@ -265,11 +268,14 @@ impl CollectiveRules {
 
     /// Returns the number of rings of a group.
     pub(crate) fn channels(&self, members: &[Rank]) -> u32 {
-        let Rings::PerServer { ranks } = self.rings else {
+        let Rings::PerServer { ranks, one_inside } = self.rings else {
             return 1;
         };
         let server = |r: &Rank| r / ranks.max(1);
         let servers: BTreeSet<u32> = members.iter().map(server).collect();
+        if one_inside && servers.len() == 1 {
+            return 1;
+        }
         let each = members.len() / servers.len().max(1);
         // Rings rotate within servers, so each server needs as many members, next to each other.
         let equal = each > 0

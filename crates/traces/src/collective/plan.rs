@@ -1,9 +1,12 @@
 //! Stages of a collective.
 
+use std::sync::Arc;
+
 use super::chain::{self, Chain};
 use super::rings::{self, Phase, Relays, nested, ring_next};
 use super::{Algorithm, CollectiveRules, tree};
 use crate::program::{Collective, CollectiveKind};
+use crate::shares::{Shares, apportion};
 
 /// Stage of a member: messages that it needs, and messages that it sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,6 +67,10 @@ pub(crate) struct Plan {
     root: u32,
     /// Order of direct sends: [`CollectiveRules::ascending`].
     ascending: bool,
+    /// Size of a chunk.
+    chunk: u64,
+    /// Sizes of direct messages by member, instead of equal ones; true if they are those of senders.
+    parts: Option<(Arc<[u64]>, bool)>,
     /// Number of chunks, executed independently.
     pub(crate) chunks: u64,
     /// Number of channels of each chunk.
@@ -217,8 +224,30 @@ impl Plan {
             members,
             root,
             ascending: rules.ascending,
+            chunk,
+            parts: None,
             chunks,
             channels,
+        }
+    }
+
+    /// Replaces the equal sizes of a direct all-to-all by uneven ones. What a member keeps is its own part.
+    pub(crate) fn with_shares(mut self, shares: Option<Shares>) -> Self {
+        let is_direct = matches!(self.shape, Shape::Direct { .. });
+        if let Some(shares) =
+            shares.filter(|shares| is_direct && shares.weights.len() == self.members as usize)
+        {
+            let parts = apportion(self.chunk, &shares.weights);
+            self.parts = Some((parts.into(), shares.by_sender));
+        }
+        self
+    }
+
+    /// Returns the size of a direct message.
+    fn direct(&self, bytes: u64, from: u32, to: u32) -> u64 {
+        match &self.parts {
+            None => bytes,
+            Some((parts, by_sender)) => parts[if *by_sender { from } else { to } as usize].max(1),
         }
     }
 
@@ -387,16 +416,19 @@ impl Plan {
                     bytes,
                 }
             }
-            Shape::Direct { bytes, .. } => Step {
+            Shape::Direct { bytes, .. } => {
                 // By default, members begin with different receivers; in ascending order, all begin with member 0.
-                to: match self.ascending {
+                let to = match self.ascending {
                     true => k + u32::from(k >= member),
                     false => ((u64::from(member) + 1 + u64::from(k)) % u64::from(n)) as u32,
-                },
-                channel,
-                stage: stage + 1,
-                bytes: *bytes,
-            },
+                };
+                Step {
+                    to,
+                    channel,
+                    stage: stage + 1,
+                    bytes: self.direct(*bytes, member, to),
+                }
+            }
             Shape::Dissemination { .. } => Step {
                 to: ((u64::from(member) + (1_u64 << stage)) % u64::from(n)) as u32,
                 channel,

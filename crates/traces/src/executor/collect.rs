@@ -97,7 +97,7 @@ impl Executor {
             },
         });
         let rules = &self.rules.collectives;
-        let plan = Plan::new(rules, &collective, count, rings, root);
+        let plan = Plan::new(rules, &collective, count, rings, root).with_shares(program.uneven(index));
         let inner = match rules.algorithm(collective.kind) {
             Algorithm::Custom(program) if count > 1 => {
                 Some(Box::new(self.inner(Arc::clone(program), plan.chunks)))

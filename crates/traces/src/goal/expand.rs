@@ -6,6 +6,7 @@ use paceline_kernel::sorted::SortedMap;
 
 use crate::collective::{CollectiveRules, Plan};
 use crate::program::{Collective, CollectiveKind, OperationId, Program, Rank, Work};
+use crate::shares::Shares;
 
 /// First tag of collectives, above those of other messages.
 const TAGS: u32 = 1 << 30;
@@ -20,8 +21,8 @@ struct Expanded {
 }
 
 impl Expanded {
-    fn new(rules: &CollectiveRules, collective: &Collective, members: u32) -> Self {
-        let plan = Plan::new(rules, collective, members, 1, 0);
+    fn new(rules: &CollectiveRules, collective: &Collective, members: u32, shares: Option<Shares>) -> Self {
+        let plan = Plan::new(rules, collective, members, 1, 0).with_shares(shares);
         let stages = |member| plan.stages(member, 0) as usize;
         let mut sources: Sources = (0..members)
             .map(|member| vec![Vec::new(); stages(member)])
@@ -41,7 +42,7 @@ impl Expanded {
 /// Writes a program as GOAL text: collectives along one ring, or directly, without chunks. An operation `n` of the
 /// program has the label `ln`; the messages of a collective have its label with a letter and numbers.
 pub fn write_program(program: &dyn Program, rules: &CollectiveRules, mut out: impl Write) -> io::Result<()> {
-    let mut known: SortedMap<(CollectiveKind, u64, usize), Expanded> = SortedMap::new();
+    let mut known: SortedMap<(CollectiveKind, u64, usize, Option<u32>), Expanded> = SortedMap::new();
     let (mut after, mut lines) = (Vec::new(), Vec::new());
     writeln!(out, "num_ranks {}", program.ranks())?;
     for rank in 0..program.ranks() {
@@ -64,10 +65,12 @@ pub fn write_program(program: &dyn Program, rules: &CollectiveRules, mut out: im
                 Work::Collective(index) => {
                     let one = &program.collectives()[index as usize];
                     let members = &program.groups()[one.group as usize];
-                    let key = (one.kind, one.bytes, members.len());
+                    let shares = program.uneven(index);
+                    let uneven = shares.is_some().then_some(index);
+                    let key = (one.kind, one.bytes, members.len(), uneven);
                     let expanded = known
                         .entry(key)
-                        .or_insert_with(|| Expanded::new(rules, one, members.len() as u32));
+                        .or_insert_with(|| Expanded::new(rules, one, members.len() as u32, shares));
                     collective(
                         &mut out,
                         expanded,

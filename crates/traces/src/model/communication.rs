@@ -1,5 +1,6 @@
 //! Purposes of messages, with the formulas of their sizes.
 
+use super::experts::Layers;
 use super::layout::GroupKind;
 use crate::program::CollectiveKind;
 
@@ -103,4 +104,6 @@ pub(super) struct Communication {
     pub(super) kind: CollectiveKind,
     pub(super) group: GroupKind,
     pub(super) bytes: u64,
+    /// Layers whose experts determine the shares of the members; `None` if all are equal.
+    pub(super) experts: Option<Layers>,
 }

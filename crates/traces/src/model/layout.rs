@@ -102,6 +102,11 @@ impl Layout {
         rank / self.per_stage()
     }
 
+    /// Returns the position of a rank among those that share a layer's experts.
+    pub fn expert(&self, rank: Rank) -> u32 {
+        self.coordinates(rank)[2]
+    }
+
     /// Returns the number of ranks in a group of a kind.
     pub fn size(&self, kind: GroupKind) -> u32 {
         if kind == GroupKind::Embedding {

@@ -116,6 +116,12 @@ fn ranges(plan: &Plan) -> Result<(), Fault> {
             ));
         }
     }
+    if !(0.0..=10.0).contains(&training.experts_skew) {
+        return Err(Fault::new(
+            "training.experts-skew",
+            format!("experts-skew is {}: expected 0 to 10", training.experts_skew),
+        ));
+    }
     let ranks = [
         parallel.tensor,
         parallel.pipeline,
@@ -140,6 +146,15 @@ fn experts(plan: &Plan) -> Result<(), Fault> {
             let message = format!("expert is {}, and {} has no experts", parallel.expert, model.name);
             return Err(
                 Fault::new("parallel.expert", message).help("`experts` of the model gives it experts")
+            );
+        }
+        if training.experts_skew > 0.0 {
+            let message = format!(
+                "experts-skew is {}, and {} has no experts",
+                training.experts_skew, model.name
+            );
+            return Err(
+                Fault::new("training.experts-skew", message).help("`experts` of the model gives it experts")
             );
         }
         return Ok(());

@@ -109,6 +109,18 @@ impl ModelProgram {
             training.micro_batch,
             training.sequence
         );
+        let busiest = plan.busiest();
+        if plan.is_uneven() && !busiest.is_empty() {
+            let least = busiest.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = busiest.iter().copied().fold(0.0, f64::max);
+            text += &format!(
+                "tokens of experts by Zipf with exponent {}: the busiest of {} expert-parallel ranks gets {:.2} times the \
+                 mean of all, {least:.2} to {most:.2} by layer\n",
+                training.experts_skew,
+                parallel.expert,
+                busiest.iter().sum::<f64>() / busiest.len() as f64
+            );
+        }
         let mut stages: Vec<((u64, u64), u32)> = Vec::new();
         for weights in (0..parallel.pipeline).map(|stage| plan.weights(stage)) {
             match stages.last_mut() {

@@ -4,6 +4,7 @@
 //! ranks, `schedule` the order of micro-batches, and [`program`](self::program()) puts them together.
 
 mod communication;
+mod experts;
 pub mod formulas;
 pub mod layout;
 mod limits;

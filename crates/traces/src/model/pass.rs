@@ -1,6 +1,7 @@
 //! Passes of a micro-batch through a layer, and through what is before the first and behind the last.
 
 use super::communication::{Communication, Purpose};
+use super::experts::Layers;
 use super::layout::GroupKind;
 use super::plan::{Plan, Schedule};
 use super::times::{Part, PartTime};
@@ -20,6 +21,8 @@ pub(super) enum Direction {
 pub(super) enum Item {
     Compute {
         ns: u64,
+        /// Layers whose experts compute, if they get different numbers of tokens.
+        experts: Option<Layers>,
     },
     Collective(Communication),
     /// Computation in parts, during which keys and values go round the ring of a sequence.
@@ -34,6 +37,8 @@ pub(super) enum Item {
 pub(super) struct Items<'a> {
     plan: &'a Plan,
     direction: Direction,
+    /// Layers of the experts whose items are added, if they get different numbers of tokens.
+    experts: Option<Layers>,
     pub(super) list: Vec<Item>,
 }
 
@@ -42,6 +47,7 @@ impl<'a> Items<'a> {
         Self {
             plan,
             direction,
+            experts: None,
             list: Vec::new(),
         }
     }
@@ -77,7 +83,9 @@ impl<'a> Items<'a> {
                 self.attention(layer);
                 self.compute(self.plan.forward(Part::Mlp, layer));
                 if has_experts {
-                    self.compute(self.plan.forward(Part::Experts, layer));
+                    self.of_experts(layer, |items| {
+                        items.compute(items.plan.forward(Part::Experts, layer));
+                    });
                 }
             }
         }
@@ -144,29 +152,41 @@ impl<'a> Items<'a> {
         use CollectiveKind::{AllGather, AllToAll, ReduceScatter};
         let plan = self.plan;
         let to_all = |items: &mut Self, purpose, bytes| {
-            items.collective(purpose, AllToAll, GroupKind::Expert, bytes);
+            items.of_experts(layer, |items| {
+                items.collective(purpose, AllToAll, GroupKind::Expert, bytes);
+            });
         };
+        let at_experts =
+            |items: &mut Self, before: (Purpose, CollectiveKind), after: (Purpose, CollectiveKind)| {
+                items.of_experts(layer, |items| {
+                    items.collective(before.0, before.1, GroupKind::Tensor, plan.expert_tensor());
+                    items.compute(plan.forward(Part::Experts, layer));
+                    items.collective(after.0, after.1, GroupKind::Tensor, plan.expert_tensor());
+                });
+            };
         let (dispatch, combine) = (plan.dispatch(), plan.combine());
         let shared = plan.forward(Part::Mlp, layer);
-        let experts = plan.forward(Part::Experts, layer);
         let (gather, scatter) = (Purpose::ExpertsIn, Purpose::ExpertsOut);
         if self.direction == Direction::Forward {
             self.collective(Purpose::Router, AllGather, GroupKind::TensorExpert, plan.router());
             self.compute(shared);
             to_all(self, Purpose::Dispatch, dispatch);
-            self.collective(gather, AllGather, GroupKind::Tensor, plan.expert_tensor());
-            self.compute(experts);
-            self.collective(scatter, ReduceScatter, GroupKind::Tensor, plan.expert_tensor());
+            at_experts(self, (gather, AllGather), (scatter, ReduceScatter));
             to_all(self, Purpose::Combine, combine);
         } else {
             // Gradients of results take the way of tokens, and gradients of tokens that of results.
             to_all(self, Purpose::Dispatch, dispatch);
-            self.collective(scatter, AllGather, GroupKind::Tensor, plan.expert_tensor());
-            self.compute(experts);
-            self.collective(gather, ReduceScatter, GroupKind::Tensor, plan.expert_tensor());
+            at_experts(self, (scatter, AllGather), (gather, ReduceScatter));
             to_all(self, Purpose::Combine, combine);
             self.compute(shared);
         }
+    }
+
+    /// Adds items that depend on the tokens that the experts of a layer get.
+    fn of_experts(&mut self, layer: u32, add: impl FnOnce(&mut Self)) {
+        self.experts = self.plan.is_uneven().then(|| Layers::of(layer));
+        add(self);
+        self.experts = None;
     }
 
     /// Adds what tensor parallelism sends before a part of a layer.
@@ -228,6 +248,7 @@ impl<'a> Items<'a> {
             kind,
             group,
             bytes,
+            experts: self.experts,
         }));
     }
 
@@ -240,31 +261,50 @@ impl<'a> Items<'a> {
             (Direction::Weights, _) => time.weights,
         };
         if ns > 0 {
-            self.list.push(Item::Compute { ns });
+            let experts = self.experts;
+            self.list.push(Item::Compute { ns, experts });
         }
     }
 
     /// Merges computations, rings, and collectives of one purpose, kind and group.
     pub(super) fn merge(&mut self) {
         let (mut compute, mut ring) = (0_u64, (0_u64, 0_u64));
+        let mut of_experts: Option<(u64, Layers)> = None;
+        let over = |known: Option<Layers>, one: Layers| known.map_or(one, |known| known.with(one));
         let mut collectives: Vec<Communication> = Vec::new();
         for item in self.list.drain(..) {
             match item {
-                Item::Compute { ns } => compute += ns,
+                Item::Compute { ns, experts: None } => compute += ns,
+                Item::Compute {
+                    ns,
+                    experts: Some(layers),
+                } => {
+                    let (sum, known) = of_experts.unzip();
+                    of_experts = Some((sum.unwrap_or(0) + ns, over(known, layers)));
+                }
                 Item::Ring { ns, bytes } => ring = (ring.0 + ns, ring.1 + bytes),
                 Item::Collective(one) => {
                     let same = |known: &&mut Communication| {
                         (known.purpose, known.kind, known.group) == (one.purpose, one.kind, one.group)
                     };
                     match collectives.iter_mut().find(same) {
-                        Some(known) => known.bytes += one.bytes,
+                        Some(known) => {
+                            known.bytes += one.bytes;
+                            known.experts = one.experts.map(|layers| over(known.experts, layers));
+                        }
                         None => collectives.push(one),
                     }
                 }
             }
         }
-        self.list
-            .extend((compute > 0).then_some(Item::Compute { ns: compute }));
+        self.list.extend((compute > 0).then_some(Item::Compute {
+            ns: compute,
+            experts: None,
+        }));
+        self.list.extend(of_experts.map(|(ns, layers)| Item::Compute {
+            ns,
+            experts: Some(layers),
+        }));
         let (ns, bytes) = ring;
         self.list.extend((bytes > 0).then_some(Item::Ring { ns, bytes }));
         self.list.extend(collectives.into_iter().map(Item::Collective));

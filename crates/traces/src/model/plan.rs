@@ -112,6 +112,10 @@ pub struct Training {
     pub precision: Precision,
     /// Merging of collectives over layers.
     pub granularity: Granularity,
+    /// Exponent of the Zipf distribution of tokens over experts; 0 if all get as many.
+    pub experts_skew: f64,
+    /// Seed of the order of experts by popularity.
+    pub experts_seed: u64,
     /// True to repeat three faults of AICB's files: see [`super::formulas`].
     pub like_aicb: bool,
     /// Computing times of a GPU.

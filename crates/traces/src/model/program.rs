@@ -1,12 +1,20 @@
 //! Program of a training job. Ranks of a stage share its operations, so that its memory grows with the number of stages,
 //! not of ranks.
 
-use super::communication::Communication;
+use std::sync::Arc;
+
+use paceline_kernel::sorted::SortedMap;
+
+use super::communication::{Communication, Purpose};
+use super::experts::Layers;
 use super::layout::{GroupKind, Layout};
 use super::plan::Plan;
 use super::schedule::Pass;
 use super::stage::{Builder, Peer, Stage, Step, StepKind};
-use crate::program::{Collective, Lanes, NO_LANE, Operation, OperationId, Order, Program, Rank, Work};
+use crate::program::{
+    Collective, CollectiveKind, Lanes, NO_LANE, Operation, OperationId, Order, Program, Rank, Work,
+};
+use crate::shares::{Shares, apportion};
 
 /// Training job of a model.
 #[derive(Clone, Debug)]
@@ -19,6 +27,8 @@ pub struct ModelProgram {
     firsts: Vec<u32>,
     collectives: Vec<Collective>,
     groups: Vec<Vec<Rank>>,
+    /// Weights of the expert-parallel ranks, if they get different numbers of tokens.
+    loads: SortedMap<Layers, Arc<[u64]>>,
     lanes: Lanes,
 }
 
@@ -29,10 +39,11 @@ const COMPUTE: u8 = 0;
 pub fn program(plan: &Plan) -> ModelProgram {
     let layout = Layout::new(&plan.parallel);
     let mut shapes = Vec::new();
-    let stages = (0..plan.parallel.pipeline)
+    let stages: Vec<Stage> = (0..plan.parallel.pipeline)
         .map(|stage| Builder::new(plan, &layout, stage, &mut shapes).build())
         .collect();
-    let mut groups = Vec::new();
+    let loads = loads(plan, &shapes, &stages);
+    let mut groups: Vec<Vec<Rank>> = Vec::new();
     // Groups that no collective uses would only take memory.
     let first_group = GroupKind::ALL.map(|kind| {
         let first = groups.len() as u32;
@@ -45,11 +56,23 @@ pub fn program(plan: &Plan) -> ModelProgram {
     for shape in &shapes {
         firsts.push(collectives.len() as u32);
         let first = first_group[shape.group as usize];
-        collectives.extend((0..layout.count(shape.group)).map(|number| Collective {
-            kind: shape.kind,
-            bytes: shape.bytes,
-            group: first + number,
-            root: 0,
+        let load = shape.experts.map(|layers| &*loads[&layers]);
+        collectives.extend((0..layout.count(shape.group)).map(|number| {
+            let group = first + number;
+            let of_one = |weights: &[u64]| {
+                let expert = layout.expert(groups[group as usize][0]);
+                part(shape.bytes, weights, expert)
+            };
+            Collective {
+                kind: shape.kind,
+                // All members of an all-to-all have as many tokens; only those of one expert differ from others.
+                bytes: match load {
+                    Some(weights) if shape.kind != CollectiveKind::AllToAll => of_one(weights),
+                    _ => shape.bytes,
+                },
+                group,
+                root: 0,
+            }
         }));
     }
     ModelProgram {
@@ -60,10 +83,34 @@ pub fn program(plan: &Plan) -> ModelProgram {
         firsts,
         collectives,
         groups,
+        loads,
         lanes: Lanes {
             orders: vec![Order::Freed],
         },
     }
+}
+
+/// Returns the weights of the expert-parallel ranks for all steps that depend on them.
+fn loads(plan: &Plan, shapes: &[Communication], stages: &[Stage]) -> SortedMap<Layers, Arc<[u64]>> {
+    let steps = stages.iter().flat_map(|stage| &stage.steps);
+    let computing = steps.filter_map(|step| match step.kind {
+        StepKind::Compute { experts, .. } => experts,
+        _ => None,
+    });
+    let all = shapes.iter().filter_map(|shape| shape.experts).chain(computing);
+    let mut loads = SortedMap::new();
+    for layers in all {
+        loads
+            .entry(layers)
+            .or_insert_with(|| plan.expert_weights_over(layers));
+    }
+    loads
+}
+
+/// Returns what is `mean` for all expert-parallel ranks on average, for one of them.
+fn part(mean: u64, weights: &[u64], expert: u32) -> u64 {
+    let whole = mean.saturating_mul(weights.len() as u64);
+    apportion(whole, weights)[expert as usize]
 }
 
 impl ModelProgram {
@@ -130,7 +177,12 @@ impl Program for ModelProgram {
             };
         };
         let work = match step.kind {
-            StepKind::Compute { ns } => Work::Compute { ns },
+            StepKind::Compute { ns, experts } => Work::Compute {
+                ns: match experts.and_then(|layers| self.loads.get(&layers)) {
+                    Some(weights) => part(ns, weights, self.layout.expert(rank)),
+                    None => ns,
+                },
+            },
             StepKind::Collective { shape } => {
                 let group = self.layout.of(self.shapes[shape as usize].group, rank);
                 Work::Collective(self.firsts[shape as usize] + group)
@@ -166,6 +218,19 @@ impl Program for ModelProgram {
 
     fn collectives(&self) -> &[Collective] {
         &self.collectives
+    }
+
+    fn uneven(&self, collective: u32) -> Option<Shares> {
+        let shape = self.firsts.partition_point(|&first| first <= collective) - 1;
+        let shape = self.shapes[shape];
+        if shape.kind != CollectiveKind::AllToAll {
+            return None;
+        }
+        Some(Shares {
+            weights: self.loads[&shape.experts?].clone(),
+            // Tokens have the share of the expert that gets them, and results that of the expert that had them.
+            by_sender: shape.purpose == Purpose::Combine,
+        })
     }
 
     fn groups(&self) -> &[Vec<Rank>] {

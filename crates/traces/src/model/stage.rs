@@ -1,6 +1,7 @@
 //! Operations of a stage, which are the same at all of its ranks but for their peers and groups.
 
 use super::communication::{Communication, Purpose};
+use super::experts::Layers;
 use super::layout::{GroupKind, Layout};
 use super::pass::{Direction, Item, Items};
 use super::plan::{Granularity, Plan, Schedule};
@@ -32,6 +33,8 @@ pub(super) struct PeerMessage {
 pub(super) enum StepKind {
     Compute {
         ns: u64,
+        /// Layers whose experts determine a rank's part of the time; `None` if all ranks have the same.
+        experts: Option<Layers>,
     },
     /// Membership in a collective: its index in the program's list of shapes.
     Collective {
@@ -284,7 +287,7 @@ impl<'a> Builder<'a> {
         fill(&mut items);
         for item in items.list {
             match item {
-                Item::Compute { ns } => self.chain(StepKind::Compute { ns }),
+                Item::Compute { ns, experts } => self.chain(StepKind::Compute { ns, experts }),
                 Item::Collective(one) => {
                     if let Some(kind) = self.shape(one) {
                         self.chain(kind);
@@ -312,6 +315,7 @@ impl<'a> Builder<'a> {
             }
             self.chain(StepKind::Compute {
                 ns: ns / u64::from(ranks),
+                experts: None,
             });
             if !is_last {
                 self.chain(StepKind::Receive(message(Peer::Previous)));
@@ -368,6 +372,7 @@ impl<'a> Builder<'a> {
             kind,
             group,
             bytes,
+            experts: None,
         }) else {
             return;
         };
@@ -396,6 +401,7 @@ impl<'a> Builder<'a> {
                 kind: CollectiveKind::AllReduce,
                 group: GroupKind::Embedding,
                 bytes: plan.shared_embedding(),
+                experts: None,
             });
         }
         let ready = self.ready;
@@ -408,7 +414,10 @@ impl<'a> Builder<'a> {
             is_beside,
         );
         let ns = plan.optimizer(self.stage);
-        self.last = Some(self.add(StepKind::Compute { ns }, &[self.last, self.exchange]));
+        self.last = Some(self.add(
+            StepKind::Compute { ns, experts: None },
+            &[self.last, self.exchange],
+        ));
         if plan.training.optimizer_sharding {
             let all = all + if plan.training.like_aicb { experts } else { 0 };
             for (purpose, group, weights) in [
@@ -420,6 +429,7 @@ impl<'a> Builder<'a> {
                     kind: CollectiveKind::AllGather,
                     group,
                     bytes: 2 * weights,
+                    experts: None,
                 });
             }
         }
@@ -431,6 +441,7 @@ impl<'a> Builder<'a> {
             kind: CollectiveKind::AllReduce,
             group: GroupKind::Tensor,
             bytes,
+            experts: None,
         });
     }
 

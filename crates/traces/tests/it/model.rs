@@ -38,6 +38,8 @@ fn training(global_batch: u32, sequence: u32) -> Training {
         sequence_parallel: true,
         precision: Precision::Bf16,
         granularity: Granularity::Layer,
+        experts_skew: 0.0,
+        experts_seed: 0,
         like_aicb: false,
         gpu: GPU,
     }
@@ -523,4 +525,174 @@ fn a_job_as_goal_is_the_same() {
         .map(|(message, count)| message.sent() * count)
         .sum();
     assert_eq!(all, listed);
+}
+
+/// Returns a small model with 16 experts on 8 expert-parallel ranks, with this skew.
+fn uneven(experts_skew: f64, experts_seed: u64, granularity: Granularity) -> Plan {
+    let model = Model {
+        layers: 4,
+        ..reduced_moe().model
+    };
+    let parallel = Parallel {
+        tensor: 2,
+        pipeline: 2,
+        data: 16,
+        expert: 8,
+        ..Parallel::ONE
+    };
+    let training = Training {
+        experts_skew,
+        experts_seed,
+        granularity,
+        ..training(32, 128)
+    };
+    Plan::new(model, parallel, training).unwrap()
+}
+
+/// Returns the messages of each all-to-all as the executor sends them: sender, receiver, bytes.
+fn sent(plan: &Plan) -> Vec<(u32, u32, u64)> {
+    let program = program(plan);
+    let rules = CollectiveRules {
+        all_to_all: Algorithm::Direct,
+        gather_size_is_part: false,
+        ..CollectiveRules::default()
+    };
+    let mut text = Vec::new();
+    goal::write_program(&program, &rules, &mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let mut all = Vec::new();
+    let mut rank = 0;
+    for line in text.lines() {
+        if let Some(number) = line.strip_prefix("rank ") {
+            rank = number.trim_end_matches(" {").parse().unwrap();
+        }
+        let mut words = line.split([' ', ':']).filter(|word| !word.is_empty());
+        let (_, kind) = (words.next(), words.next());
+        // Sends of collectives have a label of their own.
+        if kind == Some("send") && line.split(':').next().unwrap().contains('s') {
+            let bytes = words.next().unwrap().trim_end_matches('b').parse().unwrap();
+            let to = words.nth(1).unwrap().parse().unwrap();
+            all.push((rank, to, bytes));
+        }
+    }
+    all
+}
+
+/// Shares change sizes and computing times, not the totals of a layer: what a rank keeps has the same share.
+#[test]
+fn uneven_experts_move_bytes_and_keep_their_sum() {
+    let (even, skewed) = (
+        uneven(0.0, 1, Granularity::Layer),
+        uneven(1.0, 1, Granularity::Layer),
+    );
+    let table = |plan: &Plan| {
+        let messages = program(plan).messages();
+        messages
+            .iter()
+            .map(|(message, count)| message.sent() * count)
+            .sum::<u64>()
+    };
+    // The table counts means.
+    assert_eq!(table(&even), table(&skewed));
+    let sizes = |plan| sent(plan).into_iter().map(|one| one.2).collect::<Vec<u64>>();
+    let (equal, moved) = (sizes(&even), sizes(&skewed));
+    assert_eq!(equal.len(), moved.len());
+    assert_ne!(equal, moved);
+    // Parts of a ring are rounded down.
+    let sums = [equal, moved].map(|sizes| sizes.iter().sum::<u64>());
+    assert!(sums[0].abs_diff(sums[1]) < 1000, "{sums:?}");
+    let job = program(&skewed);
+    let mut totals = BTreeMap::new();
+    for (index, one) in (0..).zip(job.collectives()) {
+        if one.kind == CollectiveKind::AllToAll {
+            let shares = job.uneven(index).unwrap();
+            let parts = paceline_traces::shares::apportion(one.bytes, &shares.weights);
+            assert_eq!(parts.iter().sum::<u64>(), one.bytes);
+            assert!(parts.iter().max() > Some(&(one.bytes / 8)));
+            *totals.entry(shares.by_sender).or_insert(0_u64) += one.bytes;
+        }
+    }
+    assert_eq!(totals.len(), 2);
+    // With one layer for each all-to-all, a rank's sums of both directions are the same.
+    assert_eq!(totals[&true], totals[&false]);
+    // Even messages of dispatch are all alike.
+    assert!(program(&even).collectives().len() < job.collectives().len());
+    assert!((0..32).all(|rank| job.operations(rank) == program(&even).operations(rank)));
+}
+
+/// Each part of a dispatch goes to one rank, and the results of as many tokens come back from it.
+#[test]
+fn results_come_back_from_where_tokens_went() {
+    let plan = uneven(1.2, 7, Granularity::Layer);
+    let job = program(&plan);
+    let (mut to, mut back) = (BTreeMap::new(), BTreeMap::new());
+    for (index, one) in (0..).zip(job.collectives()) {
+        if let Some(shares) = job.uneven(index) {
+            let parts = paceline_traces::shares::apportion(one.bytes, &shares.weights);
+            let sums = if shares.by_sender { &mut back } else { &mut to };
+            let rank = |member: usize| job.groups()[one.group as usize][member];
+            for (member, part) in parts.into_iter().enumerate() {
+                *sums.entry(rank(member)).or_insert(0) += part;
+            }
+        }
+    }
+    assert_eq!(to, back);
+}
+
+#[test]
+fn the_order_of_experts_follows_from_the_seed() {
+    let of = |skew: f64, seed| {
+        let plan = uneven(skew, seed, Granularity::Layer);
+        (0..4)
+            .map(|layer| plan.expert_weights_of(layer))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(of(1.0, 1), of(1.0, 1));
+    assert_ne!(of(1.0, 1), of(1.0, 2));
+    let one = of(1.0, 1);
+    assert_ne!(one[0], one[1]);
+    // With two experts per token, none gets more than half of all copies.
+    let mut alone = uneven(10.0, 1, Granularity::Layer);
+    alone.parallel.expert = 16;
+    let weights = alone.expert_weights_of(0);
+    let all: u64 = weights.iter().sum();
+    assert!(weights.iter().all(|&weight| weight <= all / 2 + 1));
+    assert_eq!(weights.iter().filter(|&&weight| weight > all / 3).count(), 2);
+    assert!((plan_busiest(0.0) - 1.0).abs() < 1e-9 && plan_busiest(1.0) > 1.5);
+}
+
+fn plan_busiest(skew: f64) -> f64 {
+    uneven(skew, 1, Granularity::Layer)
+        .busiest()
+        .into_iter()
+        .fold(0.0, f64::max)
+}
+
+/// Computing times of experts have the shares of their ranks, and those of all ranks the same sum.
+#[test]
+fn experts_with_more_tokens_compute_longer() {
+    for granularity in [Granularity::Layer, Granularity::Stage] {
+        let times = |skew| {
+            let job = program(&uneven(skew, 3, granularity));
+            let of = |rank: u32| {
+                let operations = (0..job.operations(rank)).map(move |number| (rank, number));
+                let ns = |(rank, number)| match job.operation(rank, number).work {
+                    Work::Compute { ns } => ns,
+                    _ => 0,
+                };
+                operations.map(ns).sum::<u64>()
+            };
+            (0..32).map(of).collect::<Vec<u64>>()
+        };
+        let (even, skewed) = (times(0.0), times(1.0));
+        assert!(even[..16].iter().all(|&time| time == even[0]));
+        assert!(skewed.iter().max() > even.iter().max());
+        assert_eq!(
+            skewed.iter().sum::<u64>(),
+            even.iter().sum::<u64>(),
+            "{granularity:?}"
+        );
+        let report = check(&program(&uneven(1.0, 3, granularity)), u64::MAX);
+        assert!(report.errors.is_empty());
+    }
 }

@@ -180,6 +180,8 @@ fn deepseek_on_2048_ranks() {
         sequence_parallel: true,
         precision: Precision::Fp8,
         granularity: Granularity::Layer,
+        experts_skew: 0.0,
+        experts_seed: 0,
         like_aicb: false,
         gpu: Gpu {
             flops: 989e12,

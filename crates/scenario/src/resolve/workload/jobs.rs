@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use paceline_fabric::spec::{NodeId, Program, slowness};
 use paceline_kernel::sorted::SortedSet;
-use paceline_kernel::{Span, Time};
+use paceline_kernel::{BitRate, Span, Time};
+use paceline_traces::inside::Inside;
 use paceline_traces::model::Plan;
 use toml::Spanned;
 
@@ -44,6 +45,19 @@ pub struct Job {
     pub trace: Option<ByTrace>,
     /// Model that the job trains, if it names one.
     pub model: Option<Arc<Plan>>,
+    /// Prices of its messages inside servers, if they send no packets.
+    pub local: Option<Local>,
+}
+
+/// Prices of a job's messages inside servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Local {
+    /// Rate of a rank's link, in each direction.
+    pub rate: BitRate,
+    /// Time from the departure of a byte to its arrival.
+    pub latency: Span,
+    /// Messages of an iteration.
+    pub messages: Inside,
 }
 
 /// Program of a trace-driven job.
@@ -53,7 +67,7 @@ pub struct ByTrace {
     pub program: usize,
     /// Number of times that the trace runs.
     pub repeats: u32,
-    /// True if a cost model carries its messages: it then has no flows.
+    /// True if a cost model carries all of its messages: it then has no flows.
     pub is_priced: bool,
 }
 
@@ -221,6 +235,7 @@ impl Maker<'_, '_> {
             tails,
             trace: None,
             model: None,
+            local: None,
         })
     }
 

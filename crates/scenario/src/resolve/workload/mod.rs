@@ -39,7 +39,7 @@ use collectives::Operation;
 use labels::Labels;
 use maker::{Made, Maker, destination_port};
 
-pub use jobs::Job;
+pub use jobs::{Job, Local};
 pub use services::Inference;
 
 /// Flows, their dependencies, and their labels.

@@ -3,6 +3,7 @@
 mod chakra;
 mod files;
 mod found;
+mod local;
 mod model;
 mod nics;
 mod refused;
@@ -59,6 +60,7 @@ pub(super) fn read(
     let Some((format, path)) = present.next() else {
         let of_traces = [
             ("network", job.network.as_ref().map(Spanned::span)),
+            ("local", job.local.as_ref().map(Spanned::span)),
             ("compute-scale", job.compute_scale.as_ref().map(Spanned::span)),
             ("rules", job.rules.as_ref().map(|_| span)),
         ];
@@ -109,6 +111,8 @@ pub(super) fn read(
     }
     let rules = job.rules.get_or_insert_default();
     refused::refuse_others(cx, rules, format, network, &location)?;
+    local::refuse_elsewhere(cx, job, format, network)?;
+    let rules = job.rules.get_or_insert_default();
     let (mut system, mut plan) = (None, None);
     let file = files::TraceFile {
         path: &path,
@@ -213,6 +217,7 @@ impl Maker<'_, '_> {
             self.cx.warn(WarningKind::Reading, &trace.location, text);
         }
         let model = trace.model(self.cx, written, &rules)?;
+        let local = self.local(written, &trace, &hosts, &rules)?;
         if model.is_some() && connections == schema::Connections::SamePorts {
             let message = format!(
                 "`connections = \"same-ports\"` on the network `{}`: a cost model has no ports",
@@ -233,6 +238,9 @@ impl Maker<'_, '_> {
                 ..Extent::default()
             };
         }
+        if let Some((_, known)) = &local {
+            extent.messages = known.messages.between.messages;
+        }
         let most = u64::from(u32::MAX >> 6);
         let flows = extent.messages.saturating_mul(u64::from(iterations)).min(most) as u32;
         let of = |labels: &mut Labels, name: &str| labels.index(&format!("{label}/{name}"));
@@ -250,12 +258,16 @@ impl Maker<'_, '_> {
             nics,
             hosts: hosts.clone(),
         };
-        let is_priced = model.is_some();
+        let is_priced = model.is_some() || local.is_some() && flows == 0;
+        let (links, local) = local.unzip();
         let plan = trace.plan.take();
         trace.rename();
-        let digest = format!("{:x} {rules:?} {common:?} {model:?}", extent.digest);
+        let mut digest = format!("{:x} {rules:?} {common:?} {model:?}", extent.digest);
+        if let Some(links) = &links {
+            digest += &format!(" {links:?}");
+        }
         let state = match model {
-            None => State::new(Carrier::new(Executor::new(trace.program, rules), common)),
+            None => State::new(Carrier::new(Executor::new(trace.program, rules), common, links)),
             Some(model) => State::new(Priced::new(trace.program, model)),
         };
         let program = spec::Program {
@@ -281,6 +293,7 @@ impl Maker<'_, '_> {
                 is_priced,
             }),
             model: plan,
+            local,
         };
         Ok((job, program))
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use paceline_kernel::rng::mix;
 use paceline_traces::model::times::Part;
 use paceline_traces::model::{
     Fault, Gpu, Granularity, Model, PARTS, PRESETS, Parallel, Plan, Precision, Schedule, Training, preset,
@@ -331,6 +332,8 @@ fn training(
         sequence_parallel: *filled!(table.sequence_parallel: ModelTraining).get_ref(),
         precision,
         granularity: choice(cx, filled!(table.granularity: ModelTraining), &granularities)?,
+        experts_skew: *filled!(table.experts_skew: ModelTraining).get_ref(),
+        experts_seed: mix(mix(cx.seed) ^ keys.index as u64),
         like_aicb,
         gpu: Gpu {
             flops: rate(filled!(table.flops: ModelTraining), Unit::Flops)?,

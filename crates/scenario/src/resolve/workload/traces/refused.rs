@@ -67,12 +67,11 @@ pub(super) fn refuse_others(
         ),
         ("send-latency", there(rules.send_latency.is_some()), SimAi, None),
         ("pxn", there(rules.pxn.is_some()), SimAi, None),
-        ("gpus-per-server", count(&rules.gpus_per_server), SimAi, None),
     ];
     for (key, span, of, on) in &keys {
         let Some(span) = span else { continue };
-        // Collectives of a model are carried out as those of Chakra, or on servers as those of SimAI.
-        let of_models = ["algorithm", "splits", "active", "gpus-per-server"];
+        // Collectives of a model are carried out as those of Chakra.
+        let of_models = ["algorithm", "splits", "active"];
         let is_of_model = format == Format::Model && of_models.contains(key);
         let message = if *of != format && !is_of_model {
             let names = (of.name(), format.name());

@@ -71,6 +71,7 @@ impl Trace {
                     rings: match &written.gpus_per_server {
                         Some(gpus) => Rings::PerServer {
                             ranks: *gpus.get_ref(),
+                            one_inside: job.local.is_some(),
                         },
                         None => Rings::One,
                     },
