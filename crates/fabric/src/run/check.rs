@@ -5,7 +5,6 @@ mod balancing;
 mod changes;
 mod connections;
 mod hosts;
-mod nics;
 mod programs;
 
 use paceline_congestion::registry::ActiveScheme;
@@ -185,6 +184,7 @@ pub(super) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Buil
         if flow.size == Bytes::ZERO {
             return bad("its size is zero".into());
         }
+        hosts::check_nics(spec, flow, &degree).or_else(bad)?;
         if i > 0 && flow.start < spec.flows[i - 1].start {
             return bad("it starts before the flow in front of it: flows must be sorted by start".into());
         }
@@ -195,7 +195,6 @@ pub(super) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Buil
     }
     programs::check_programs(spec, schemes, &degree)?;
     connections::check_connections(spec)?;
-    nics::check_nics(spec, &degree)?;
     check_bytes(spec)?;
     check_dependencies(spec)?;
     check_flow_control(&spec.switch.flow_control)?;

@@ -19,8 +19,9 @@ impl Rank {
         // Rarely a duplicate label.
         let label = if at > 0 && chance.once_in(300) { at - 1 } else { at };
         let mut line = format!("l{label}: {what}");
-        for (word, may) in [("cpu", true), ("nic", has_nic)] {
-            if may && chance.once_in(4) {
+        // Hosts of these networks have one NIC, so others are refused on packets.
+        for (word, may) in [("cpu", chance.once_in(4)), ("nic", has_nic && chance.once_in(40))] {
+            if may {
                 let _ = write!(line, " {word} {}", chance.one(&[0, 1, 2, 255]));
             }
         }

@@ -60,6 +60,8 @@ impl Draft {
         }
         if chance.once_in(30) {
             self.line("connections = \"persistent\"");
+        } else {
+            self.perhaps(chance, &["connections = \"same-ports\""]);
         }
         self.perhaps(
             chance,
@@ -92,7 +94,10 @@ impl Draft {
                 &["gap = \"0s\"", "gap = \"5ns\""],
                 &["eager = \"0B\"", "eager = \"1KB\""],
             ],
-            (Subject::SimAi, _) => &[&["send-latency = \"3us\"", "send-latency = \"0s\""]],
+            (Subject::SimAi, _) => &[
+                &["send-latency = \"3us\"", "send-latency = \"0s\""],
+                &["pxn = true", "pxn = false"],
+            ],
             (_, chunks) => &[
                 &["control-deps = \"false\"", "control-deps = \"true\""],
                 &["repair = \"drop\"", "repair = \"stream\""],

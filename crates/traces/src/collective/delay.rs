@@ -1,4 +1,4 @@
-//! Delays of stages.
+//! Delays of stages, by the rules of collectives.
 
 use super::plan::Stage;
 use super::{CollectiveRules, Processing};
