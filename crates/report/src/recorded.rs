@@ -7,8 +7,8 @@ use serde::Serialize;
 /// Number of rows shown per table.
 const ROWS: usize = 20;
 
-/// Tables with their own sections.
-const DRAWN: [&str; 4] = ["blame", "collectives", "critical_path", "flow_time"];
+/// Tables with their own sections. Names of nodes stand in the picture of the network.
+const DRAWN: [&str; 5] = ["blame", "collectives", "critical_path", "flow_time", "nodes"];
 
 /// Section of a table.
 #[derive(Serialize)]
