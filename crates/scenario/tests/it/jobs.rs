@@ -184,7 +184,7 @@ fn what_is_wrong_with_jobs() {
         (
             format!("[[job]]\nranks = 4\nplacment = 'spread'\n{SUM}"),
             "test.toml:7:1: unknown key `placment` (did you mean `placement`? expected `label`, `scheme`, \
-             `priority`, `one-path`, `hosts`, `ranks`, `placement`, `among`, `share-hosts`, `start`, `goal`, `chakra`, `simai`, `model`, `parallel`, `training`, `iterations`, `connections`, `network`, `compute-scale`, `rules`, `step`)",
+             `priority`, `one-path`, `hosts`, `ranks`, `placement`, `among`, `share-hosts`, `start`, `goal`, `chakra`, `simai`, `model`, `parallel`, `training`, `iterations`, `connections`, `network`, `local`, `compute-scale`, `rules`, `step`)",
         ),
     ] {
         assert_eq!(load(&rest).unwrap_err(), expected, "{rest}");
