@@ -355,8 +355,7 @@ impl Qp {
             connection,
         };
         if let Some(entropy) = &cx.world.spec.entropy
-            && !cx.world.routing.is_fixed(described.dst)
-            && !cx.world.keeps_to_path(described.label)
+            && cx.world.chooses_paths(&described)
         {
             qp.ways = Some(Box::new(Ways::choosing(
                 cx.world,

@@ -173,11 +173,8 @@ impl Receivers {
             receiver.half.is_some() || receiver.granted.is_some() || cx.core.watch.recorder.latency.is_some();
         if let Some(entropy) = &cx.world.spec.entropy {
             let flow = cx.world.flow(cx.core, flow);
-            // Fixed next hops leave packets no choice.
-            let is_fixed = [flow.src, flow.dst]
-                .iter()
-                .any(|&host| cx.world.routing.is_fixed(host));
-            if !is_fixed && !cx.world.keeps_to_path(flow.label) {
+            // Fixed next hops leave answers no choice.
+            if cx.world.chooses_paths(&flow) && !cx.world.routing.is_fixed(flow.src) {
                 receiver.ways = Some(Box::new(Ways::answering(cx.world, &flow, entropy)));
             }
         }

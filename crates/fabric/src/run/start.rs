@@ -42,11 +42,9 @@ impl Simulation {
 
     /// Returns the number of planes that a flow's packets take.
     pub(super) fn planes_of(&self, flow: &FlowSpec) -> u8 {
-        let world = &self.world;
-        let one = world.spec.entropy.is_none() || world.routing.is_fixed(flow.dst);
-        match one || world.keeps_to_path(flow.label) {
-            true => 1,
-            false => world.nic.planes,
+        match self.world.chooses_paths(flow) {
+            true => self.world.nic.planes,
+            false => 1,
         }
     }
 

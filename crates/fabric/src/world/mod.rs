@@ -19,7 +19,9 @@ use crate::world::connections::Connections;
 use crate::world::links::Profiles;
 use crate::world::routing::Routing;
 use crate::world::signals::Signals;
-use paceline_run::spec::{FlowControl, NicSpec, NodeId, NodeKind, PacketFormat, Quirks, Rounding, RunSpec};
+use paceline_run::spec::{
+    FlowControl, FlowSpec, NicSpec, NodeId, NodeKind, PacketFormat, Quirks, Rounding, RunSpec,
+};
 
 /// Flag in the epoch of packets under load balancing. The other bits are a hash of the path so far.
 pub(crate) const SPREAD: u16 = 1 << 15;
@@ -77,6 +79,15 @@ impl World {
     #[inline]
     pub(crate) fn keeps_to_path(&self, label: u16) -> bool {
         self.spec.one_path.contains(&label)
+    }
+
+    /// Returns true if the sender of a flow chooses a path for each packet. A flow that names its NICs keeps to their planes.
+    pub(crate) fn chooses_paths(&self, flow: &FlowSpec) -> bool {
+        let keeps_to_nics = self.nic.planes > 1 && !flow.nics.are_any();
+        self.spec.entropy.is_some()
+            && !keeps_to_nics
+            && !self.keeps_to_path(flow.label)
+            && !self.routing.is_fixed(flow.dst)
     }
 
     /// Returns true if PFC keeps packets of a class from being lost.

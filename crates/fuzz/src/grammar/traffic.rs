@@ -154,7 +154,7 @@ impl Draft {
             ", times = { attention = \"1us\" }",
         ];
         keys.push(if has_experts {
-            ", precision = \"fp8\""
+            *chance.one(&[", precision = \"fp8\"", ", experts-skew = 1.3"])
         } else {
             ", sequence-parallel = false"
         });
@@ -166,6 +166,14 @@ impl Draft {
         );
         let key = *chance.one(&keys);
         self.line(format!("training = {{ global-batch = 8, sequence = 16{key} }}"));
+        // Ranks of which two each share a server.
+        self.perhaps(
+            chance,
+            &[
+                "local = { rate = \"100Gbps\" }\nrules.gpus-per-server = 2",
+                "local = { rate = \"1Gbps\", latency = \"3us\" }\nrules.gpus-per-server = 4",
+            ],
+        );
     }
 
     /// Writes a service with one or two instances for answers.

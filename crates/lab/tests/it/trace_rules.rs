@@ -262,9 +262,18 @@ fn a_nic_that_a_host_does_not_have_is_refused() {
     ] {
         assert!(message.contains(part), "{message}");
     }
-    let message = refused(&format!(
-        "{}[[job]]\ngoal = 'DATA/goal/nics.goal'\n",
-        STAR.replace("hosts = 4", "hosts = 16")
-    ));
-    assert!(message.contains("which has one NIC: 0"), "{message}");
+}
+
+/// Hosts with one link carry the messages of all NICs of their ranks, with a warning.
+#[test]
+fn nics_of_a_rank_share_the_only_link() {
+    let job = "[[job]]\ngoal = 'DATA/goal/nics.goal'\n";
+    let scenario = format!("{}{job}", STAR.replace("hosts = 4", "hosts = 16"));
+    let told = load_text("nics.toml", &text(&scenario), &Overrides::default()).unwrap();
+    let mut texts = told.warnings.iter().map(|one| one.text.as_str());
+    assert!(
+        texts.any(|text| text.contains("all NICs of such a rank share it")),
+        "{:?}",
+        told.warnings
+    );
 }

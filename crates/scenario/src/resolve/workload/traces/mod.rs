@@ -229,7 +229,7 @@ impl Maker<'_, '_> {
         }
         let nics = match model {
             Some(_) => Vec::new(),
-            None => trace.nics(self.net, &hosts, &extent)?,
+            None => trace.nics(self.cx, self.net, &hosts, &extent)?,
         };
         if model.is_some() {
             // Messages that a cost model carries are not flows.

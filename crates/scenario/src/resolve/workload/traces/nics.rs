@@ -6,13 +6,17 @@ use paceline_traces::check::Extent;
 
 use super::Trace;
 use crate::diagnostics::Problem;
+use crate::resolve::Cx;
 use crate::topology::{Net, Topology};
+use crate::warning::WarningKind;
 
 impl Trace {
     /// Returns the NICs of each rank: the links of its host in the order of the topology, without those inside its
-    /// server. Empty if the trace names no NIC but the first: its messages then use any link.
+    /// server. Empty if the trace names no NIC but the first: its messages then use any link. All NICs of a rank share the
+    /// link of a host that has one.
     pub(super) fn nics(
         &self,
+        cx: &mut Cx<'_>,
         net: &Net,
         hosts: &[NodeId],
         extent: &Extent,
@@ -21,24 +25,33 @@ impl Trace {
             return Ok(Vec::new());
         }
         let all = of_hosts(&net.topology);
+        let mut sharing = 0;
         for (&rank, &(nic, (by, operation))) in &extent.nics {
             let host = hosts[rank as usize];
             let count = all[host.0 as usize].links.len();
             if usize::from(nic) < count {
                 continue;
             }
+            if count == 1 {
+                sharing += 1;
+                continue;
+            }
             let name = self.program.name(by, operation);
             let message = format!(
-                "{name} names NIC {nic}, but rank {rank} is on host {}, which has {}",
+                "{name} names NIC {nic}, but rank {rank} is on host {}, which has {count} NICs: 0 to {}",
                 host.0,
-                match count {
-                    1 => "one NIC: 0".to_string(),
-                    _ => format!("{count} NICs: 0 to {}", count.saturating_sub(1)),
-                }
+                count.saturating_sub(1)
             );
             return Err(Problem::new(message).at(&self.location).help(
                 "NICs are the links of a host outside its server; a topology file may give hosts several",
             ));
+        }
+        if sharing > 0 {
+            let text = format!(
+                "{sharing} ranks of the trace name a NIC other than the first (`nic`), and their hosts have one link into the \
+                 network: all NICs of such a rank share it"
+            );
+            cx.warn(WarningKind::Reading, &self.location, text);
         }
         let of_rank = |host: &NodeId| all[host.0 as usize].clone();
         Ok(hosts.iter().map(of_rank).collect())
