@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use paceline_kernel::ids::Id;
+use paceline_run::outcome::PacketKind;
 use paceline_run::spec::Isolation;
 
 use crate::core::Core;
 use crate::core::cx::Cx;
 use crate::core::isolated::IsolatedFlow;
+use crate::core::packet::Packet;
 use crate::ids::{FlowId, PortId, SwitchId};
 use crate::world::classes::Classes;
 
@@ -97,9 +99,11 @@ impl Isolated {
         }
         *count += 1;
         let queue = core.packets.linked(core.queues[(port, self.watched)].head);
+        let queue = queue.map(|id| core.packets.get(id));
+        let is_older =
+            |packet: &&Packet| packet.kind == PacketKind::Data && cx.world.sending_flow(packet.flow) == flow;
         let entry = Entry {
-            older: (queue.filter(|id| cx.world.sending_flow(core.packets.get(*id).flow) == flow)).count()
-                as u32,
+            older: queue.filter(is_older).count() as u32,
             held: 0,
             packets: 0,
             since: core.now(),

@@ -104,6 +104,10 @@ impl Switches {
         };
         let [watched, isolated] = [isolation.watched, isolation.isolated];
         let flow = cx.world.sending_flow(packet.flow);
+        // Probes are not moved, and need not keep the order.
+        if packet.kind != PacketKind::Data {
+            return;
+        }
         let Some(entry) = isolation.flows.get_mut(&(egress, flow)) else {
             return;
         };
@@ -250,7 +254,6 @@ impl Switches {
             for (index, class) in [isolation.watched, isolation.isolated].into_iter().enumerate() {
                 let waiting = core.packets.linked(core.queues[(port, class)].head);
                 let waiting = waiting.map(|id| core.packets.get(id));
-                // Probes are not moved: they stay behind what waited before them.
                 for packet in waiting.filter(|packet| packet.kind == PacketKind::Data) {
                     let flow = world.sending_flow(packet.flow);
                     counted.entry(flow).or_default()[index] += 1;

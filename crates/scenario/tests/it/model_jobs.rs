@@ -96,7 +96,7 @@ fn what_is_wrong_with_models_is_named() {
         (tiny("label = 'tiny'", "local = { rate = '1Gbps', rules = 1 }"), "test.toml:6:27: unknown key `rules` (did you mean `job.rules`? expected `rate`, `latency`)"),
         ("[[job]]\nhosts = '0-3'\nlocal = { rate = '1Gbps' }\n[[job.step]]\nall-gather = {}\n".to_string(), "test.toml:7:9: `local` is for jobs by a trace or model: `goal`, `chakra`, `simai` or `model`"),
         (tiny("global-batch = 8", "global-batch = 8, experts-skew = 11"), "test.toml:9:47: experts-skew is 11: expected 0 to 10"),
-        ("[[job]]\nmodel = 'gpt-13b'\ntraining = { global-batch = 16, experts-skew = 1 }\n".to_string(), "test.toml:8:48: experts-skew is 1, and gpt-13b has no experts (`experts` of the model gives it experts)"),
+        ("[[job]]\nmodel = 'gpt-13b'\ntraining = { global-batch = 16, experts-skew = 1 }\n".to_string(), "test.toml:7:48: experts-skew is 1, and gpt-13b has no experts (`experts` of the model gives it experts)"),
         (tiny("label = 'tiny'", "ranks = 12"), "test.toml:8:49: 3 data-parallel ranks by 2 expert-parallel ranks: expected a multiple"),
         (format!("{TINY}[[job.step]]\nall-gather = {{}}\n"), "test.toml:7:9: a job by a trace or model (`model`) has no steps of its own"),
         ("[[job]]\nranks = 4\nparallel.tensor = 2\n".to_string(), "test.toml:7:1: `parallel` is for jobs by a `model`"),
