@@ -28,12 +28,12 @@ pub struct Entropy {
     pub selector: Selector,
     /// Number of values that a flow uses, a power of two from 1 to 65536.
     pub values: u32,
-    /// Settings of [`Selector::Mrc`].
+    /// Values in use and probes of [`Selector::Mrc`]; `None` for the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mrc: Option<Mrc>,
 }
 
-/// Settings of [`Selector::Mrc`].
+/// Values in use and probes of [`Selector::Mrc`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Mrc {

@@ -53,7 +53,7 @@ fn programs_get_a_list_and_nothing_else() {
     stdout(folder.path(), &[&args[..], &["--force", "--quiet"]].concat());
     // Without an id, the list of experiments is printed.
     let list: Vec<Value> = serde_json::from_str(&stdout(folder.path(), &["reproduce", "--json"])).unwrap();
-    assert_eq!(list.len(), 117);
+    assert_eq!(list.len(), 118);
     assert_eq!(list[2]["cases"][0]["paper"], 4.3223);
     assert!(stdout(folder.path(), &["reproduce"]).contains("hpcc-fct"));
 }

@@ -144,7 +144,7 @@ fn mrc_skips_once_replaces_and_takes_back() {
 }
 
 proptest::proptest! {
-    /// Whatever happens, each value is in one of the three places, and none that is bad is used while another is in use.
+    /// Each value is in one of the three places, and none that is bad is used while another is in use.
     #[test]
     fn mrc_agrees_with_a_plain_list(
         values in 1u32..20,

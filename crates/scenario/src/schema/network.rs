@@ -29,8 +29,8 @@ tables! {
         ack_min: Spanned<Bytes> = "60B", only(&[&[QUEUE_PAIRS]]);
         /// size of a PFC frame (ns3-hpcc: 43B)
         pfc_frame: Spanned<Bytes> = "64B", only(&[&[PFC]]);
-        /// size of a congestion notification packet, or of a receiver's grant
-        cnp: Spanned<Bytes> = "64B", only(&[&[if_so("a scheme that sends CNPs or grants")]]);
+        /// size of a congestion notification packet, of a receiver's grant, or of a probe of a path
+        cnp: Spanned<Bytes> = "64B", only(&[&[if_so("a scheme that sends CNPs or grants")], &[is(".load-balancing", &["mrc"])]]);
         /// size of HPCC's telemetry header
         int_header: Spanned<Bytes> = "42B", only(&[
             &[if_so("a scheme that uses INT"), is(".scheme-headers", &["true"]), OWN],
