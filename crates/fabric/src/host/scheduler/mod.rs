@@ -52,8 +52,9 @@ pub(super) struct QpScheduler {
     suppresses_wakeups: bool,
     /// True if NICs may have trees, which do not support quirks.
     may_gather: bool,
-    /// True if a NIC has several links, so that what one of them sends next is not known.
-    has_planes: bool,
+    /// True if the end of each transmission is an event: under the quirk, and where NICs choose among links, so that what
+    /// one of them sends next is not known.
+    awaits_ends: bool,
 }
 
 impl QpScheduler {
@@ -67,7 +68,7 @@ impl QpScheduler {
             turns,
             suppresses_wakeups: quirks.wakeup_suppression,
             may_gather: !quirks.wakeup_suppression && !quirks.lazy_qp_removal,
-            has_planes: spec.chooses_links(),
+            awaits_ends: quirks.wakeup_suppression || spec.chooses_links(),
         }
     }
 
@@ -279,7 +280,7 @@ impl QpScheduler {
             [] => Following::Nothing,
             // The end of every transmission is an event in the reference, and its order of simultaneous events depends
             // on that.
-            _ if self.suppresses_wakeups || self.has_planes => Following::Unknown,
+            _ if self.awaits_ends => Following::Unknown,
             [only] => match qps[only].is_blocked(core.ports[n.port].paused) {
                 // An acknowledgement, a resume or a new flow will make the NIC look again.
                 true => Following::Nothing,
