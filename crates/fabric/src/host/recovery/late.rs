@@ -6,6 +6,7 @@ use crate::core::cx::Cx;
 use crate::host::Hosts;
 use crate::host::flow_path::FlowPath;
 use crate::host::receivers::{Receiver, Receivers};
+use crate::host::ways::Ways;
 use crate::ids::{PacketId, PortId};
 use paceline_kernel::ids::Id;
 use paceline_run::outcome::PacketKind;
@@ -24,7 +25,7 @@ impl Hosts {
             Answer::Nothing => return cx.core.packets.remove(id),
         };
         let number = cx.core.packets.get(id).flow;
-        let Some(back) = cx.world.find_way_back(cx.core, number) else {
+        let Some((port, way)) = Self::late_way(cx, id) else {
             return cx.core.packets.remove(id);
         };
         let flow = cx.world.flow(cx.core, number);
@@ -32,11 +33,29 @@ impl Hosts {
         let class = cx.world.ack_class(flow.class);
         let answer = cx.core.packets.get_mut(id);
         (answer.kind, answer.seq, answer.payload) = (kind, expected, 0);
-        // The receiver is gone, and with it the path: switches look up the next hops.
-        answer.epoch = cx.world.old_epoch();
+        (answer.path, answer.epoch) = way;
         answer.wire = cx.world.packet.ack_wire(&needs);
         (answer.class, answer.ingress) = (class, PortId::NONE);
-        self.enqueue(cx, back[0], cx.world.ack_queue(class), id);
+        self.enqueue(cx, port, cx.world.ack_queue(class), id);
+    }
+
+    /// Returns the port and the path of the answer to packet `id`, whose receiver is gone, and with it the path: switches
+    /// look up the next hops. Where senders keep a state for each path, the answer takes that of the packet's value: one
+    /// that leads elsewhere could be broken, and would say nothing of this path.
+    pub(in crate::host) fn late_way(cx: &Cx<'_>, id: PacketId) -> Option<(PortId, (u64, u16))> {
+        let packet = cx.core.packets.get(id);
+        let back = cx.world.find_way_back(cx.core, packet.flow)?;
+        let ends = [back[0], back[back.len() - 1]];
+        let flow = cx.world.flow(cx.core, packet.flow);
+        let entropy = cx.world.spec.entropy.as_ref();
+        let Some(entropy) =
+            entropy.filter(|_| cx.world.spec.chooses_links() && cx.world.chooses_paths(&flow))
+        else {
+            return Some((ends[0], (packet.path, cx.world.old_epoch())));
+        };
+        let mut ways = Ways::answering(cx.world, &flow, entropy);
+        let way = ways.route(cx.world, ends, packet.pint)?;
+        Some((ways.port_of(packet.pint), way))
     }
 }
 
