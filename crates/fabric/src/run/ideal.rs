@@ -162,14 +162,33 @@ impl Simulation {
         ideal
     }
 
+    /// Returns the completion time of `flow` alone. Of several planes, one has to carry at least its share of the packets,
+    /// and ends no sooner than if it were alone: the time is that of the fastest.
     fn find_ideal(&self, flow: FlowId, forward: &[PortId], back: &[PortId]) -> Span {
+        let spec = self.world.flow(&self.core, flow);
+        let (planes, key) = (self.planes_of(&spec), self.world.key_of(&spec));
+        let on_plane = |plane: usize| {
+            let routing = &self.world.routing;
+            let (there, here) = (
+                routing.ends_in_plane(spec.src, spec.dst, plane),
+                routing.ends_in_plane(spec.dst, spec.src, plane),
+            );
+            let forward = routing.path_between(there, key)?;
+            let back = routing.path_between(here, key.reversed())?;
+            Some(self.ideal_on(flow, &forward.ports, &back.ports, planes))
+        };
+        let several = (planes > 1).then_some(0..usize::from(planes));
+        let fastest = several.and_then(|planes| planes.filter_map(on_plane).min());
+        fastest.unwrap_or_else(|| self.ideal_on(flow, forward, back, planes))
+    }
+
+    fn ideal_on(&self, flow: FlowId, forward: &[PortId], back: &[PortId], planes: u8) -> Span {
         if self.world.quirks.ideal_by_formula {
             return self.formula_fct(flow, forward);
         }
         let packet = &self.world.packet;
         let (size, mtu) = (self.world.flow(&self.core, flow).size.get(), packet.mtu.get());
         let packets = size.div_ceil(mtu).max(1);
-        let planes = u64::from(self.planes_of(&self.world.flow(&self.core, flow)));
         let (header, first) = (
             packet.data_headers(&Requirements::default()),
             self.world.first_header,
@@ -184,9 +203,8 @@ impl Simulation {
         if self.is_beyond(packets, wire.head, forward.iter().chain(back)) {
             return NEVER;
         }
-        // Of several planes, one has to carry at least its share, and ends no sooner than if it were alone.
         let mut train = Train {
-            full: (packets - 1) / planes,
+            full: (packets - 1) / u64::from(planes),
             ..Train::default()
         };
         let spec = self.world.flow(&self.core, flow);
