@@ -276,8 +276,7 @@ fn services_and_jobs_share_a_network() {
     let folder = folder_with("my.toml", SHARED);
     let path = folder.path();
     let one = stdout(path, &["run", "my.toml", "--out", "1", "--threads", "1"]);
-    let text = std::fs::read_to_string(path.join("1/summary.json")).unwrap();
-    let summary: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let summary = common::json(&path.join("1/summary.json"));
     let done = |of: &serde_json::Value| (of["completed"].as_u64().unwrap(), of["total"].as_u64().unwrap());
     let services: Vec<_> = summary["services"].as_array().unwrap().iter().collect();
     let requests: Vec<_> = services
@@ -307,8 +306,7 @@ fn services_and_jobs_share_a_network() {
         "job.storage.start=\"500ms\"",
     ];
     stdout(path, &alone);
-    let text = std::fs::read_to_string(path.join("alone/summary.json")).unwrap();
-    let alone: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let alone = common::json(&path.join("alone/summary.json"));
     let cache = |summary: &serde_json::Value| summary["services"][0]["kv_us"]["mean"].as_f64().unwrap();
     assert!((cache(&alone) - cache(&summary)).abs() > 0.1);
 }
