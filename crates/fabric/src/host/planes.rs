@@ -35,11 +35,6 @@ impl Planes {
             })
         })
     }
-
-    /// Returns the ports of a NIC.
-    pub(super) fn ports(&self, nic: NicId) -> &[PortId] {
-        &self.nics[nic].ports
-    }
 }
 
 /// Queue pair that may send, with its index and the plane.
@@ -79,11 +74,8 @@ impl Hosts {
     /// Returns a bit for each link that is free for data, after the answers that wait there have been sent.
     fn free_links(&mut self, cx: &mut Cx<'_>, nic: NicId) -> u32 {
         let mut free = 0;
-        let count = self.planes.as_ref().map_or(0, |planes| planes.ports(nic).len());
-        for plane in 0..count {
-            let Some(port) = self.planes.as_ref().map(|planes| planes.ports(nic)[plane]) else {
-                continue;
-            };
+        for plane in 0..self.ports_of(nic).len() {
+            let port = self.ports_of(nic)[plane];
             let p = &cx.core.ports[port];
             if !p.is_up() {
                 continue;
@@ -107,11 +99,8 @@ impl Hosts {
 
     /// Returns the queue pair that sends next through one of these links.
     fn next_turn(&mut self, cx: &Cx<'_>, nic: NicId, free: u32) -> Turn {
-        let Some(planes) = &self.planes else {
-            return Turn::None;
-        };
         let now = cx.core.now();
-        let links = planes.ports(nic).iter().enumerate();
+        let links = self.ports_of(nic).iter().enumerate();
         let open = links.filter(|&(plane, _)| free >> plane & 1 == 1);
         let paused = open.fold(u16::MAX, |all, (_, &port)| all & cx.core.ports[port].paused);
         let (index, slot) = match self.choose_qp(nic, (now, paused)) {
@@ -168,15 +157,14 @@ impl Hosts {
     /// Returns the plane of a port of a NIC; 0 without planes.
     #[inline]
     pub(super) fn plane_of(&self, nic: NicId, port: PortId) -> usize {
-        let Some(planes) = &self.planes else { return 0 };
-        let found = planes.ports(nic).iter().position(|&other| other == port);
+        let found = self.ports_of(nic).iter().position(|&other| other == port);
         found.unwrap_or(0)
     }
 
     /// Returns the ports of a NIC.
     pub(super) fn ports_of(&self, nic: NicId) -> &[PortId] {
         match &self.planes {
-            Some(planes) => planes.ports(nic),
+            Some(planes) => &planes.nics[nic].ports,
             None => std::slice::from_ref(&self.scheduler.nics[nic].port),
         }
     }

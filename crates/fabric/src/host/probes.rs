@@ -77,28 +77,19 @@ impl Hosts {
 
     fn answer_probe(&mut self, cx: &mut Cx<'_>, traffic: &Traffic, id: PacketId) {
         let flow = cx.core.packets.get(id).flow;
-        let Some(index) = self.receivers.find(flow).or_else(|| self.meet(cx, traffic, id)) else {
-            return self.answer_late_probe(cx, id);
-        };
-        self.receivers.turn(cx, index, id);
-        let path = &self.receivers.list[index].path;
-        let packet = cx.core.packets.get_mut(id);
-        packet.flags = 0;
-        packet.ingress = PortId::NONE;
-        path.send_back(packet);
-        let (port, class) = (path.ack_port, cx.world.ack_queue(path.ack_class));
-        self.enqueue(cx, port, class, id);
-    }
-
-    /// Answers a probe of a complete flow. Its sender may lack the last acknowledgements, and could not ask for them
-    /// again over paths that it assumes to be bad.
-    #[cold]
-    fn answer_late_probe(&mut self, cx: &mut Cx<'_>, id: PacketId) {
-        let Some((port, way)) = Self::late_way(cx, id) else {
+        let known = self.receivers.find(flow).or_else(|| self.meet(cx, traffic, id));
+        let (port, way, class) = if let Some(index) = known {
+            self.receivers.turn(cx, index, id);
+            let path = &self.receivers.list[index].path;
+            (path.ack_port, (path.ack_route, path.ack_epoch), path.ack_class)
+        } else if let Some((port, way)) = Self::late_way(cx, id) {
+            // The sender of a complete flow may lack the last acknowledgements, and could not ask for them again over paths
+            // that it assumes to be bad.
+            let priority = cx.world.flow(cx.core, flow).class;
+            (port, way, cx.world.ack_class(priority))
+        } else {
             return cx.core.packets.remove(id);
         };
-        let priority = cx.world.flow(cx.core, cx.core.packets.get(id).flow).class;
-        let class = cx.world.ack_class(priority);
         let packet = cx.core.packets.get_mut(id);
         (packet.path, packet.epoch) = way;
         (packet.flags, packet.class, packet.ingress) = (0, class, PortId::NONE);
