@@ -165,9 +165,6 @@ impl Simulation {
         if spec.lanes.is_some() {
             return Some("its links are under credits");
         }
-        if spec.chooses_links() {
-            return Some("NICs choose among links or probe paths");
-        }
         if !spec.record.flow_probes.is_empty() {
             return Some("flows are looked at closely");
         }

@@ -42,6 +42,7 @@ use crate::ids::{FlowId, PortId};
 use crate::run::ideals::Key;
 use crate::run::simulation::Simulation;
 use crate::switch::Stage;
+use crate::world::routing::Path;
 use paceline_run::spec::{AckPolicy, Forwarding, NodeId};
 
 /// Ideal time of a flow that would outlast any run.
@@ -151,35 +152,63 @@ impl Simulation {
         let one_way = one_way && (self.world.spec.entropy.is_none() || self.world.keeps_to_path(to.1));
         let is_kept = one_way && !self.world.quirks.ideal_by_formula;
         let key = Key::of(&self.world, size, forward, back).filter(|_| is_kept);
+        let planes = self.paths_in_planes(flow);
         if let Some(ideal) = key.and_then(|key| self.ideals.get(&key)) {
-            debug_assert_eq!(ideal, self.find_ideal(flow, forward, back), "a key says all");
+            debug_assert_eq!(
+                ideal,
+                self.find_ideal(flow, (forward, back), &planes),
+                "a key says all"
+            );
             return ideal;
         }
-        let ideal = self.find_ideal(flow, forward, back);
+        let ideal = self.find_ideal(flow, (forward, back), &planes);
         if let Some(key) = key {
             self.ideals.keep(key, ideal);
         }
         ideal
     }
 
+    /// Returns a path of a flow in each plane, there and back, and finds all next hops on the way. Empty without planes.
+    fn paths_in_planes(&mut self, flow: FlowId) -> Vec<(Path, Path)> {
+        let spec = self.world.flow(&self.core, flow);
+        let planes = match self.planes_of(&spec) {
+            1 => 0,
+            planes => usize::from(planes),
+        };
+        let key = self.world.key_of(&spec);
+        let in_plane = |plane: usize| {
+            let routing = &self.world.routing;
+            let there = routing.ends_in_plane(spec.src, spec.dst, plane);
+            let here = routing.ends_in_plane(spec.dst, spec.src, plane);
+            Some((
+                routing.path_between(there, key)?,
+                routing.path_between(here, key.reversed())?,
+            ))
+        };
+        let paths: Vec<(Path, Path)> = (0..planes).filter_map(in_plane).collect();
+        let (world, core) = (&self.world, &self.core);
+        for (forward, back) in &paths {
+            self.switches
+                .data_route(world, core, &forward.ports, (spec.dst, spec.label));
+            self.switches
+                .data_route(world, core, &back.ports, (spec.src, spec.label));
+        }
+        paths
+    }
+
     /// Returns the completion time of `flow` alone. Of several planes, one has to carry at least its share of the packets,
     /// and ends no sooner than if it were alone: the time is that of the fastest.
-    fn find_ideal(&self, flow: FlowId, forward: &[PortId], back: &[PortId]) -> Span {
-        let spec = self.world.flow(&self.core, flow);
-        let (planes, key) = (self.planes_of(&spec), self.world.key_of(&spec));
-        let on_plane = |plane: usize| {
-            let routing = &self.world.routing;
-            let (there, here) = (
-                routing.ends_in_plane(spec.src, spec.dst, plane),
-                routing.ends_in_plane(spec.dst, spec.src, plane),
-            );
-            let forward = routing.path_between(there, key)?;
-            let back = routing.path_between(here, key.reversed())?;
-            Some(self.ideal_on(flow, &forward.ports, &back.ports, planes))
-        };
-        let several = (planes > 1).then_some(0..usize::from(planes));
-        let fastest = several.and_then(|planes| planes.filter_map(on_plane).min());
-        fastest.unwrap_or_else(|| self.ideal_on(flow, forward, back, planes))
+    fn find_ideal(
+        &self,
+        flow: FlowId,
+        (forward, back): (&[PortId], &[PortId]),
+        planes: &[(Path, Path)],
+    ) -> Span {
+        let count = self.planes_of(&self.world.flow(&self.core, flow));
+        let on_plane =
+            |(forward, back): &(Path, Path)| self.ideal_on(flow, &forward.ports, &back.ports, count);
+        let fastest = planes.iter().map(on_plane).min();
+        fastest.unwrap_or_else(|| self.ideal_on(flow, forward, back, count))
     }
 
     fn ideal_on(&self, flow: FlowId, forward: &[PortId], back: &[PortId], planes: u8) -> Span {
@@ -403,9 +432,9 @@ impl Simulation {
     /// full packet and its headers once more. Neither is a lower bound.
     fn formula_fct(&self, flow: FlowId, forward: &[PortId]) -> Span {
         let packet = &self.world.packet;
-        let (size, label) = {
+        let (size, to) = {
             let spec = self.world.flow(&self.core, flow);
-            (spec.size.get(), spec.label)
+            (spec.size.get(), (spec.dst, spec.label))
         };
         let per_link = self.kind.formula_packet(packet);
         let ends = self.hosts_of(forward);
@@ -417,7 +446,7 @@ impl Simulation {
         let bps = self.world.first_paths.rate_now(ends).unwrap_or(bps);
         let bps = self
             .switches
-            .rate_of_all_ways(&self.world, &self.core, forward, label)
+            .rate_of_all_ways(&self.world, &self.core, forward, to)
             .unwrap_or(bps);
         let packets = size.div_ceil(packet.mtu.get()).max(1);
         let wire = (packet.mtu.get() + packet.data_header.get()) as u16;

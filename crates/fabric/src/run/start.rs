@@ -17,8 +17,9 @@ impl Simulation {
         let mtu = self.world.packet.mtu;
         let rate = |port: PortId| self.world.nominal(port).rate;
         let (rtt, bps) = self.round_trip_of(forward);
-        let label = self.world.flow(&self.core, flow).label;
-        let together = (self.switches).rate_of_all_ways(&self.world, &self.core, forward, label);
+        let spec = self.world.flow(&self.core, flow);
+        let to = (spec.dst, spec.label);
+        let together = (self.switches).rate_of_all_ways(&self.world, &self.core, forward, to);
         let (base_rtt, product) = match together {
             _ if !self.world.nic.global_rtt => (rtt, bdp(rtt, together.unwrap_or(bps))),
             None => (self.world.base_rtt, self.world.bdp),
@@ -27,14 +28,14 @@ impl Simulation {
                 self.world.bdp.max(bdp(self.world.base_rtt, bps)),
             ),
         };
-        let planes = u64::from(self.planes_of(&self.world.flow(&self.core, flow)));
+        let planes = u64::from(self.planes_of(&spec));
         PathInfo {
             line_rate: BitRate::from_bps(rate(forward[0]).as_bps() * planes),
             base_rtt,
             bdp: Bytes::new(product * planes),
             mtu,
             full_packet: mtu + Bytes::new(u64::from(data_header)),
-            first_message: self.world.flow(&self.core, flow).size,
+            first_message: spec.size,
             hop_rates: forward[1..].iter().map(|&port| rate(port)).collect(),
             int: self.switches.int_format(),
         }

@@ -56,6 +56,7 @@ impl Switches {
         }
         let root = core.ports[forward[forward.len() - 1]].switch();
         let column = self.spreading.column_of[root];
+        debug_assert_ne!(column, ColumnId::NONE, "the next hops are known");
         if column == ColumnId::NONE {
             return None;
         }
@@ -88,21 +89,22 @@ impl Switches {
         Some(stages)
     }
 
-    /// Returns the rate in bit/s that a flow with this label can have if each packet chooses a path: the least of its own
-    /// links and of all next hops together, at every switch of `forward`. `None` for other flows, which have one path at a
-    /// time.
+    /// Returns the rate in bit/s that a flow with this label to this host can have if each packet chooses a path: the least
+    /// of its own links and of all next hops together, at every switch of `forward`. `None` for other flows, which have
+    /// one path at a time. The next hops must be known.
     pub(crate) fn rate_of_all_ways(
         &self,
         world: &World,
         core: &Core,
         forward: &[PortId],
-        label: u16,
+        to: (NodeId, u16),
     ) -> Option<u64> {
-        if !self.spreading.per_packet || forward.len() < 3 || world.keeps_to_path(label) {
+        if !self.spreading.per_packet || !self.is_spread(world, forward, to) {
             return None;
         }
         let (first, last) = (forward[0], forward[forward.len() - 1]);
         let column = self.spreading.column_of[core.ports[last].switch()];
+        debug_assert_ne!(column, ColumnId::NONE, "the next hops are known");
         if column == ColumnId::NONE {
             return None;
         }

@@ -391,6 +391,26 @@ fn flows_to_hosts_with_given_routes_keep_their_path() {
     assert_eq!(counts, [0, 0, 0, 1000]);
 }
 
+/// The window of a flow on a given route is that of its one link, also after flows that took all links to its switch.
+#[test]
+fn what_a_flow_knows_of_its_path_does_not_depend_on_others() {
+    let largest_queue = |others: bool| {
+        let mut spec = parallel(&[BitRate::from_gbps(25); 4], 2, LoadBalancing::Spray);
+        (spec.schemes, spec.nic.global_rtt) = (vec![scheme("dctcp")], false);
+        spec.routes.push(StaticRoute {
+            node: NodeId(0),
+            to: NodeId(4),
+            via: NodeId(1),
+        });
+        if others {
+            add_flow(&mut spec, 3, 5, 1000, 0);
+        }
+        add_flow(&mut spec, 2, 4, 1_000_000, 1_000_000);
+        run(spec).queue_max
+    };
+    assert_eq!(largest_queue(true), largest_queue(false));
+}
+
 /// The time is accounted hop by hop, at all ports that packets passed; `check` asserts that the parts sum to the
 /// completion time.
 #[test]
