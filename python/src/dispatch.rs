@@ -10,7 +10,7 @@ use paceline_fabric::Progress;
 use paceline_lab::run::{Control, Cut};
 use paceline_lab::sweep::{self as lab, BlockPoint, BlockRan, Dispatch, Errand, Row, Shard, Study};
 use paceline_report::write_run_into;
-use paceline_scenario::{Fidelity, Overrides, Resolved};
+use paceline_scenario::{Fidelity, InputFormat, Overrides, Resolved};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,9 @@ struct Definition {
     seed: Option<u64>,
     duration: Option<String>,
     fidelity: Option<Fidelity>,
+    input_format: Option<InputFormat>,
+    shuffle_ties: Option<u64>,
+    check: bool,
     threads: Option<std::num::NonZeroU32>,
 }
 
@@ -46,6 +49,9 @@ impl Definition {
             seed: from.seed,
             duration: from.duration.map(|duration| duration.to_string()),
             fidelity: from.fidelity,
+            input_format: from.input_format,
+            shuffle_ties: from.shuffle_ties,
+            check: from.check,
             threads: from.threads,
         }
     }
@@ -60,6 +66,9 @@ impl Definition {
             seed: self.seed,
             duration: duration.map_err(Failure::argument)?,
             fidelity: self.fidelity,
+            input_format: self.input_format,
+            shuffle_ties: self.shuffle_ties,
+            check: self.check,
             threads: self.threads,
             streams: true,
             ..Overrides::default()
@@ -150,9 +159,9 @@ impl Dispatched {
         overrides.over = over.map_or(Ok(Vec::new()), |over| axes(&over))?;
         let (keep, shard) = extent(py, keep, shard)?;
         let jobs = jobs.unwrap_or_else(paceline_lab::run::cores).max(1);
-        let study = Study::new(name, overrides, repeats);
-        let definition = Definition::of(&study);
         let (inner, sent) = watched(py, None, move |watch| {
+            let study = Study::of(&name, overrides, repeats)?;
+            let definition = Definition::of(&study);
             let plan = study.plan(jobs)?;
             watch.wanted()?;
             let folder = out.unwrap_or_else(|| default_folder(&plan));

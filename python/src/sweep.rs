@@ -284,7 +284,8 @@ struct How {
 
 /// Runs a grid of values, each with the same seeds, on all cores; goes on where it was interrupted.
 ///
-/// The folder is that of `paceline sweep` with the same arguments. A run that fails is a row with its message, and
+/// The scenario may be the folder of a sweep, which is then done again, with what the other arguments name changed. The
+/// folder is that of `paceline sweep` with the same arguments. A run that fails is a row with its message, and
 /// one of `failures`.
 #[pyfunction]
 #[pyo3(signature = (
@@ -328,8 +329,9 @@ pub(crate) fn sweep(
         shard,
         force,
     };
-    let study = Study::new(name, overrides, repeats);
-    watched(py, progress.as_ref(), move |watch| carry_out(&study, how, watch))
+    watched(py, progress.as_ref(), move |watch| {
+        carry_out(&Study::of(&name, overrides, repeats)?, how, watch)
+    })
 }
 
 /// Returns the extent of the files and the part of the sweep that a call names.

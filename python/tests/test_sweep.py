@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import paceline
@@ -64,6 +65,22 @@ def test_named_cases_and_keys_in_step() -> None:
     in_step = paceline.sweep(TINY, over=step, out="step")
     assert in_step.results["cc.hpcc.eta,network.mtu"] == ["0.9/500B", "0.95/1KB"]
     assert in_step.results["id"][0] == sweep.results["id"][0]
+
+
+def test_the_folder_of_a_sweep_is_a_sweep() -> None:
+    over = {"cc.hpcc.eta": [0.9, 0.95]}
+    first = paceline.sweep(TINY, over=over, out="first")
+    again = paceline.sweep("first", out="again")
+    assert again.results.to_dict() == first.results.to_dict()
+    with ThreadPoolExecutor(2) as pool:
+        paceline.sweep("first", out="sent", executor=pool)
+    results = [Path(folder, "results.csv").read_bytes() for folder in ("first", "again", "sent")]
+    assert results[0] == results[1] == results[2]
+    more = paceline.sweep("first", repeats=2, over={"cc.hpcc.eta": [0.97]}, out="more")
+    assert more.results["cc.hpcc.eta"] == [0.97, 0.97]
+    with pytest.raises(paceline.ArgumentError):
+        Path("empty").mkdir()
+        paceline.sweep("empty", repeats=2)
 
 
 def test_shards_are_parts() -> None:

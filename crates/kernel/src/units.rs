@@ -144,6 +144,15 @@ impl Bytes {
     }
 }
 
+/// Returns a number, or the largest of 64 bits if that is smaller.
+const fn saturated(number: u128) -> u64 {
+    if number > u64::MAX as u128 {
+        u64::MAX
+    } else {
+        number as u64
+    }
+}
+
 impl BitRate {
     /// Upper limit in inputs: 1000 Tbit/s.
     pub const LARGEST: Self = Self(1_000_000_000_000_000);
@@ -167,7 +176,7 @@ impl BitRate {
     /// Returns the serialisation time of `n` bytes, rounded up to the picosecond so that no byte is early.
     /// All serialisation times are computed here.
     ///
-    /// A rate of zero sends nothing, so its result is [`Span::MAX`].
+    /// A rate of zero sends nothing, so its result is [`Span::MAX`]; so is a time that a span cannot hold.
     pub const fn time_to_send(self, n: Bytes) -> Span {
         const PS_BITS: u64 = 8 * PS_PER_S;
         if self.0 == 0 {
@@ -176,12 +185,16 @@ impl BitRate {
         // Both branches are exact. The first avoids a 128-bit division and is sufficient for packets.
         match n.0.checked_mul(PS_BITS) {
             Some(bits) => Span(bits.div_ceil(self.0)),
-            None => Span((n.0 as u128 * PS_BITS as u128).div_ceil(self.0 as u128) as u64),
+            None => Span(saturated(
+                (n.0 as u128 * PS_BITS as u128).div_ceil(self.0 as u128),
+            )),
         }
     }
-    /// Returns the number of bytes carried in `span`, rounded down.
+    /// Returns the number of bytes carried in `span`, rounded down; at most the largest number.
     pub const fn bytes_in(self, span: Span) -> Bytes {
-        Bytes((self.0 as u128 * span.0 as u128 / (8 * PS_PER_S as u128)) as u64)
+        Bytes(saturated(
+            self.0 as u128 * span.0 as u128 / (8 * PS_PER_S as u128),
+        ))
     }
     /// Returns the rate multiplied by a non-negative factor, truncated to whole bit/s.
     pub fn scale(self, factor: f64) -> Self {

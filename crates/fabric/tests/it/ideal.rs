@@ -271,7 +271,8 @@ proptest! {
             add_flow(&mut spec, src, dst, size, start);
             spec.flows.last_mut().unwrap().sport = port;
         }
-        spec.stop = Time::from_ns(2_000_000_000);
+        // Flows that keep losing packets need not end.
+        spec.stop = Time::from_ns(50_000_000);
         let outcome = run(spec);
         let lost = outcome.counters.buffer_drops + outcome.counters.link_drops > 0;
         for flow in &outcome.flows {

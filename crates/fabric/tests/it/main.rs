@@ -5,6 +5,7 @@ mod accounts;
 mod balancing;
 mod blame;
 mod bolt;
+mod causes;
 mod cbfc;
 mod changes;
 mod common;

@@ -18,6 +18,9 @@ fn a_byte_at_round_rates_is_a_whole_number_of_picoseconds() {
         BitRate::from_gbps(8).time_to_send(Bytes::new(1 << 40)),
         Span::from_ps((1 << 40) * 1000)
     );
+    // Neither the time nor the number of bytes fits into 64 bits.
+    assert_eq!(BitRate::from_bps(1).time_to_send(Bytes::LARGEST), Span::MAX);
+    assert_eq!(BitRate::from_bps(u64::MAX).bytes_in(Span::MAX), Bytes::MAX);
 }
 
 #[test]

@@ -277,3 +277,20 @@ fn nics_of_a_rank_share_the_only_link() {
         told.warnings
     );
 }
+
+/// A static route leads to a host by any of its links, also where a trace names one.
+#[test]
+fn static_routes_do_not_choose_nics() {
+    let folder = tempfile::tempdir().unwrap();
+    let route = |to: u32| format!("[[network.route]]\nnode = 2\nvia = {to}\nto = {to}\n");
+    let warnings = |second: u8| {
+        let scenario = two_nics(folder.path(), 0, second, &route(1));
+        let found = load_text("nics.toml", &scenario, &Overrides::default()).unwrap();
+        let texts = found.warnings.iter().map(|one| one.text.clone());
+        texts
+            .filter(|text| text.contains("static routes arrive by any of its links"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(warnings(0), [""; 0]);
+    assert_eq!(warnings(1).len(), 1);
+}

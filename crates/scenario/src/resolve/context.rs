@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use paceline_fabric::spec::HostChange;
+use paceline_fabric::spec::{HostChange, NodeId};
 use paceline_kernel::Time;
+use paceline_kernel::sorted::SortedSet;
 use toml::Spanned;
 
 use crate::diagnostics::{Location, Problem, Source};
@@ -43,6 +44,8 @@ pub struct Cx<'a> {
     pub(super) path_of: Option<u32>,
     /// Hosts that are slow for a time.
     pub(super) slow_hosts: Vec<HostChange>,
+    /// Hosts of traces that name their NICs.
+    pub(super) hosts_by_nic: SortedSet<NodeId>,
     /// Names of nodes; none until the network is resolved.
     pub(super) names: NodeNames,
 }

@@ -138,6 +138,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         operations: scenario.record.operations.unwrap_or(false),
         path_of,
         slow_hosts: Vec::new(),
+        hosts_by_nic: SortedSet::new(),
         names: NodeNames::default(),
     };
     // Before defaults are filled in: the table of a simulator may set seed and duration.

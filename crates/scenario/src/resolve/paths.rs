@@ -9,6 +9,7 @@ use toml::Spanned;
 use crate::diagnostics::{Location, Problem};
 use crate::schema::{self, FlowControlKind, NodeItem};
 use crate::topology::{Net, Topology, ends};
+use crate::warning::WarningKind;
 
 use super::Cx;
 use super::fill::filled;
@@ -126,10 +127,15 @@ fn stormy_links(
 }
 
 /// Resolves the static routes.
-pub(super) fn routes(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<Vec<StaticRoute>, Problem> {
+pub(super) fn routes(
+    cx: &mut Cx<'_>,
+    n: &mut schema::Network,
+    net: &Net,
+) -> Result<Vec<StaticRoute>, Problem> {
     let mut routes = Vec::new();
     let links = LazyCell::new(|| net.topology.links_by_ends());
     let mut known = SortedSet::new();
+    let mut by_nic = None;
     for spanned in n.route.iter_mut().flatten() {
         let location = cx.texts.of_value(spanned);
         let route = spanned.get_mut();
@@ -151,7 +157,17 @@ pub(super) fn routes(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<
             };
             check_route(cx, net, &mut known, route, &to_place)?;
             routes.push(route);
+            if by_nic.is_none() && cx.hosts_by_nic.contains(&host) {
+                by_nic = Some((host, to_place.clone()));
+            }
         }
+    }
+    if let Some((host, location)) = by_nic {
+        let text = format!(
+            "a trace names the NICs of host {}, but packets on static routes arrive by any of its links",
+            host.0
+        );
+        cx.warn(WarningKind::Reading, &location, text);
     }
     routes.extend(inside_servers(&net.topology));
     Ok(routes)

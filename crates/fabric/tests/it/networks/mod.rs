@@ -224,6 +224,41 @@ fn planes(spec: &RunSpec, seed: u64) -> u8 {
     }
 }
 
+/// Returns static next hops to some hosts in every eighth network, each on a shortest path.
+fn routes(spec: &RunSpec, seed: u64) -> Vec<StaticRoute> {
+    let draw = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let nodes = || (0..).zip(&spec.nodes).map(|(node, &kind)| (NodeId(node), kind));
+    let chosen = |n: u32| draw >> (n % 56) & 1 == 1;
+    let mut routes = Vec::new();
+    for (to, _) in nodes().filter(|&(node, kind)| draw >> 61 == 0 && kind == NodeKind::Host && chosen(node.0))
+    {
+        let mut level = vec![to];
+        let mut known = level.clone();
+        while !level.is_empty() {
+            let mut next = Vec::new();
+            for (node, _) in nodes().filter(|(node, kind)| *kind == NodeKind::Switch && !known.contains(node))
+            {
+                let joins = |link: &&LinkSpec| [link.a, link.b].contains(&node);
+                let peers = spec
+                    .links
+                    .iter()
+                    .filter(joins)
+                    .map(|link| if link.a == node { link.b } else { link.a });
+                let mut nearer: Vec<NodeId> = peers.filter(|peer| level.contains(peer)).collect();
+                nearer.dedup();
+                if !nearer.is_empty() {
+                    next.push(node);
+                    let via = nearer[draw as usize % nearer.len()];
+                    routes.extend(chosen(node.0 + 8).then_some(StaticRoute { node, to, via }));
+                }
+            }
+            known.extend_from_slice(&next);
+            level = next;
+        }
+    }
+    routes
+}
+
 /// Returns any scheduling, half of the time round robin.
 fn scheduling(seed: u64) -> Scheduling {
     match seed >> 20 & 3 {
@@ -284,6 +319,7 @@ pub fn build(case: &Case) -> RunSpec {
                 .map(|&s| link(case.switches + host as u32, s, rate(host))),
         );
     }
+    spec.routes = routes(&spec, case.seed);
     for link in &mut spec.links {
         link.error_rate = case.error_rate;
     }

@@ -53,6 +53,7 @@ impl Trace {
             );
             cx.warn(WarningKind::Reading, &self.location, text);
         }
+        cx.hosts_by_nic.extend(hosts.iter().copied());
         let of_rank = |host: &NodeId| all[host.0 as usize].clone();
         Ok(hosts.iter().map(of_rank).collect())
     }
