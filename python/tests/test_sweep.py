@@ -78,8 +78,8 @@ def test_the_folder_of_a_sweep_is_a_sweep() -> None:
     assert results[0] == results[1] == results[2]
     more = paceline.sweep("first", repeats=2, over={"cc.hpcc.eta": [0.97]}, out="more")
     assert more.results["cc.hpcc.eta"] == [0.97, 0.97]
-    with pytest.raises(paceline.ArgumentError):
-        Path("empty").mkdir()
+    Path("empty").mkdir()
+    with pytest.raises(paceline.ScenarioError, match="a folder without a scenario"):
         paceline.sweep("empty", repeats=2)
 
 

@@ -33,10 +33,11 @@ def sweep(
 ) -> _native.Sweep:
     """Run a grid of values, each with the same seeds. Finished runs are reused, so the same call resumes.
 
-    The folder is that of `paceline sweep` with the same arguments: `out`, or results/NAME-sweep-SEED. `over` maps keys of
-    the scenario to lists of values; a tuple of keys, which vary in step, to tuples; and `"case"` to a dict with the
-    settings of each label. `repeats` is the number of consecutive seeds of each point. A run that fails is a
-    row with its message, and one of `Sweep.failures`.
+    `scenario` may be the folder of a sweep: it is done again, with what the other arguments name changed. The folder is
+    that of `paceline sweep` with the same arguments: `out`, or results/NAME-sweep-SEED. `over` maps keys of the
+    scenario to lists of values; a tuple of keys, which vary in step, to tuples; and `"case"` to a dict with the
+    settings of each label. `repeats` is the number of consecutive seeds of each point. A run that fails is a row with
+    its message, and one of `Sweep.failures`.
 
     Without `executor` the runs share this machine's cores, `jobs` at a time. With one, its workers make them: any
     `concurrent.futures.Executor`, such as `ProcessPoolExecutor(8)`, `client.get_executor()` of Dask, or
