@@ -4,6 +4,7 @@
 
 use std::cell::Cell;
 
+use crate::causes::{assert_same_flows, by_entity, with_a_later_flow, with_records};
 use crate::common::run;
 use crate::networks::{Case, build, case, without_choice};
 use paceline_fabric::Outcome;
@@ -206,5 +207,21 @@ proptest! {
         let outcome = run(under(&case, &lanes));
         holds(&case, &outcome)?;
         prop_assert_eq!(outcome.digest, run(under(&case, &lanes)).digest);
+    }
+
+    #[test]
+    fn later_flows_and_records_change_nothing(
+        case in case(&SCHEMES),
+        lanes in lanes(),
+        ends in any::<[u8; 2]>(),
+        size in 1u64..50_000,
+    ) {
+        let spec = by_entity(under(&case, &lanes));
+        let (alone, more) = with_a_later_flow(&spec, ends, size);
+        assert_same_flows(&alone, &more);
+        let (recorded, alone) = with_records(spec);
+        assert_same_flows(&alone, &recorded);
+        prop_assert_eq!(alone.digest, recorded.digest);
+        prop_assert_eq!(alone.counters, recorded.counters);
     }
 }
