@@ -1,5 +1,7 @@
 //! Protobuf wire format: varints, fields, and their positions in the file; and messages to write.
 
+use std::io::{self, Write};
+
 /// Error with its position in the (decompressed) file, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
@@ -298,6 +300,17 @@ impl Message {
         self.raw(bytes.len() as u64);
         self.0.extend(bytes);
         self
+    }
+
+    /// Writes the message behind its length, as in files of several.
+    ///
+    /// # Errors
+    /// If `out` cannot be written.
+    pub fn write_delimited(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut length = Self::new();
+        length.raw(self.0.len() as u64);
+        out.write_all(&length.0)?;
+        out.write_all(&self.0)
     }
 
     /// Returns the bytes of the fields.

@@ -84,6 +84,60 @@ fn goal_is_converted_both_ways() {
     assert_eq!(fs::read(path("a.bin")).unwrap(), binary);
 }
 
+/// A job by a model whose communication does not overlap takes as long as its trace in Chakra.
+#[test]
+fn a_job_by_a_model_is_converted_to_chakra() {
+    let of = |job: &str| {
+        format!(
+            "duration = '1s'\ntopology.star.hosts = 8\ncc.scheme = 'none'\n[[job]]\nlabel = 'job'\n{job}\n"
+        )
+    };
+    let model = "model = { layers = 4, hidden = 512, heads = 8, vocabulary = 2048, experts = 4, top-k = 2, expert-ffn = 512 }\n\
+                 parallel = { tensor = 2, pipeline = 2, data = 2, expert = 2 }\n\
+                 training = { global-batch = 8, sequence = 512, flops = '20T', memory = '300GB/s' }";
+    let folder = folder_with("model.toml", of(model));
+    let path = folder.path();
+    let here = |args: &[&str]| run(path, args);
+    let done = here(&["convert", "model.toml", "job.et"]);
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    assert!(
+        stderr(&done).contains("job.0.et to job.7.et"),
+        "{}",
+        stderr(&done)
+    );
+    let again = here(&["convert", "model.toml", "job.et"]);
+    assert_eq!(again.status.code(), Some(2), "{}", stderr(&again));
+    fs::write(
+        path.join("trace.toml"),
+        of("chakra = 'job'\nrules = { groups = 'job.groups.json' }"),
+    )
+    .unwrap();
+    let time = |name: &str| {
+        let done = here(&["run", &format!("{name}.toml"), "-q", "--out", name]);
+        assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+        let summary = crate::common::json(&path.join(name).join("summary.json"));
+        summary["jobs"][0]["iteration_us"]["mean"].as_f64().unwrap()
+    };
+    let (model, trace) = (time("model"), time("trace"));
+    assert!((trace / model - 1.0).abs() < 0.02, "{model} {trace}");
+    // A trace of more ranks, of which one file would stay.
+    fs::write(path.join("job.8.et"), "").unwrap();
+    let more = here(&["convert", "model.toml", "job.et", "--force"]);
+    assert_eq!(more.status.code(), Some(2));
+    assert!(
+        stderr(&more).contains("job.8.et is there, and the job has 8 ranks"),
+        "{}",
+        stderr(&more)
+    );
+    let goal = data("goal/mixed_01.goal");
+    let other = here(&["convert", &goal, "other.et"]);
+    assert!(
+        stderr(&other).contains("only jobs by a model are written as Chakra"),
+        "{}",
+        stderr(&other)
+    );
+}
+
 /// If nothing was reused because states with packets in flight cannot be compared, that reason is reported.
 #[test]
 fn a_run_that_takes_nothing_from_memory_says_why() {

@@ -101,6 +101,8 @@ pub const GROUPS: &[Group] = &[
             of("hierarchical-all-reduce", 32, 1280, 8_704_000),
             of("ai-cluster", 64, 5888, 7_345_600),
             of("llm-3d", 64, 76_800, 29_175_808),
+            of("llm-by-name", 32, 265_408, 3_052_288),
+            of("inference-kv", 16, 320, 22_488_320),
             of("all-to-all-linear", 64, 4032, 3_637_354),
             of("all-to-all-pairwise", 64, 4032, 3_637_248),
             of("all-to-all-1", 64, 6144, 2_763_008),

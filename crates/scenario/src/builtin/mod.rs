@@ -76,7 +76,7 @@ pub fn scenarios() -> &'static [Shipped] {
 }
 
 // A constant would be embedded once for each part of the program that asks for it.
-static SCENARIOS: [Shipped; 105] = shipped![
+static SCENARIOS: [Shipped; 107] = shipped![
     "incast-20",
     "incast-16",
     "two-flow-join",
@@ -97,6 +97,8 @@ static SCENARIOS: [Shipped; 105] = shipped![
     "hierarchical-all-reduce",
     "ai-cluster",
     "llm-3d",
+    "llm-by-name",
+    "inference-kv",
     "all-to-all-linear",
     "all-to-all-pairwise",
     "fat320-websearch30",

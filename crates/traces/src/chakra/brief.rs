@@ -10,7 +10,7 @@ use crate::program::{CollectiveKind, Rank};
 use crate::trouble::{Trouble, unknown};
 
 /// Kinds of collectives by their numbers in the schema.
-const COLLECTIVES: [(&str, CollectiveKind); 10] = [
+pub(super) const COLLECTIVES: [(&str, CollectiveKind); 10] = [
     ("ALL_REDUCE", CollectiveKind::AllReduce),
     ("REDUCE", CollectiveKind::Reduce),
     ("ALL_GATHER", CollectiveKind::AllGather),

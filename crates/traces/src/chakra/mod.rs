@@ -15,6 +15,7 @@ mod rank;
 mod sizes;
 mod system;
 mod tally;
+mod write;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ pub use file::{EXTENSIONS, GZIP_LIMIT, decode, files, load, unpack};
 pub use node::{Attribute, Io, Metadata, Node, Scalar, Values};
 pub use options::{ControlDeps, Kernels, Options, Repair, Roofline};
 pub use system::{System, read_system};
+pub use write::{check_writable, write_groups, write_rank};
 
 use crate::executor::{PointRules, Rules};
 use crate::graph::Graph;

@@ -9,12 +9,13 @@ use paceline_traces::check::check;
 use paceline_traces::chunks::{Chunks, Links, Topology};
 use paceline_traces::collective::{Algorithm, CollectiveRules};
 use paceline_traces::executor::{Executor, PointRules, Rules};
+use paceline_traces::graph::Graph;
 use paceline_traces::model::layout::{GroupKind, Layout};
 use paceline_traces::model::{
     Gpu, Granularity, Model, PRESETS, Parallel, Plan, Precision, Schedule, Training, preset, program,
 };
 use paceline_traces::program::{CollectiveKind, Program, Work};
-use paceline_traces::{goal, simai};
+use paceline_traces::{chakra, goal, simai};
 use proptest::prelude::*;
 
 const GPU: Gpu = Gpu {
@@ -325,15 +326,20 @@ fn rules() -> Rules {
     }
 }
 
+/// Returns a network without contention.
+fn links(ranks: u32) -> Links {
+    Links {
+        topology: Topology::FullyConnected,
+        ranks,
+        bandwidth: 50.0,
+        latency_ns: 1000.0,
+    }
+}
+
 /// Runs a plan on a network without contention.
 fn run(plan: &Plan) -> Executor {
     let job: Arc<dyn Program> = Arc::new(program(plan));
-    let links = Links {
-        topology: Topology::FullyConnected,
-        ranks: job.ranks(),
-        bandwidth: 50.0,
-        latency_ns: 1000.0,
-    };
+    let links = links(job.ranks());
     let mut executor = Executor::new(job, rules());
     Chunks::new(links, false).run(&mut executor).unwrap();
     executor
@@ -478,6 +484,73 @@ proptest! {
         let (layer, stage) = (bytes(Granularity::Layer), bytes(Granularity::Stage));
         prop_assert_eq!(layer, stage);
     }
+}
+
+/// Writes a job as Chakra, and reads it.
+fn as_chakra(job: &dyn Program) -> Graph {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: String| folder.path().join(name);
+    for rank in 0..job.ranks() {
+        let file = fs::File::create(path(format!("job.{rank}.et"))).unwrap();
+        chakra::write_rank(job, rank, std::io::BufWriter::new(file)).unwrap();
+    }
+    let groups = path("groups.json".into());
+    chakra::write_groups(job, fs::File::create(&groups).unwrap()).unwrap();
+    let options = chakra::Options {
+        groups: Some(groups),
+        ..chakra::Options::default()
+    };
+    let (read, cautions) = chakra::read(&path("job".into()), &options).unwrap();
+    let warned: Vec<&str> = cautions.iter().map(|caution| &*caution.text).collect();
+    // Less than a microsecond is left out, and added to what follows.
+    assert!(warned.iter().all(|text| text.contains("1 ns")), "{warned:?}");
+    read
+}
+
+proptest! {
+    /// As Chakra, a job has the same messages, collectives and computing times, and runs to its end although a rank does
+    /// one thing after another.
+    #[test]
+    fn random_jobs_as_chakra(random in random()) {
+        let job = program(&Plan::new(random.model, random.parallel, random.training).unwrap());
+        prop_assume!(chakra::check_writable(&job).is_ok());
+        let read = as_chakra(&job);
+        prop_assert_eq!(read.ranks(), job.ranks());
+        for rank in 0..job.ranks() {
+            prop_assert_eq!(read.operations(rank), job.operations(rank));
+            let mut ns = [0, 0];
+            for number in 0..job.operations(rank) {
+                let works = [&job as &dyn Program, &read].map(|program| program.operation(rank, number).work);
+                match works {
+                    [Work::Compute { ns: a }, Work::Compute { ns: b }] => ns = [ns[0] + a, ns[1] + b / 1000 * 1000],
+                    [Work::Collective(a), Work::Collective(b)] => {
+                        let (a, b) = (job.collectives()[a as usize], read.collectives()[b as usize]);
+                        let members = &job.groups()[a.group as usize];
+                        prop_assert_eq!(members, &read.groups()[b.group as usize]);
+                        let parts = if a.kind == CollectiveKind::AllGather { members.len() as u64 } else { 1 };
+                        prop_assert_eq!((a.kind, a.bytes.div_ceil(parts)), (b.kind, b.bytes));
+                    }
+                    [a, b] => prop_assert_eq!(a, b),
+                }
+            }
+            prop_assert!(ns[0] - ns[1] < 1000, "{:?}", ns);
+        }
+        // A send needs no receive, as in ASTRA-sim.
+        let report = check(&read, u64::MAX);
+        prop_assert!(report.errors.is_empty(), "{:?}", report.errors);
+        let links = links(read.ranks());
+        let mut executor = Executor::new(chakra::shared(read), chakra::rules());
+        Chunks::new(links, false).run(&mut executor).unwrap();
+        prop_assert!(executor.is_done());
+    }
+}
+
+#[test]
+fn uneven_experts_are_no_chakra() {
+    let job = program(&uneven(1.0, 1, Granularity::Layer));
+    let trouble = chakra::check_writable(&job).unwrap_err().to_string();
+    assert!(trouble.contains("different shares"), "{trouble}");
+    assert!(chakra::check_writable(&program(&uneven(0.0, 1, Granularity::Layer))).is_ok());
 }
 
 /// As GOAL, a job has the same bytes, and runs to its end.
