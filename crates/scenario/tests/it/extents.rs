@@ -13,11 +13,10 @@ fn hosts_and_flows_are_those_of_the_files() {
         let run = load(shipped.name, &Overrides::default()).unwrap().run;
         let known = all().find(|extent| extent.name == shipped.name).unwrap();
         let hosts = run.nodes.iter().filter(|&&node| node == NodeKind::Host);
-        assert_eq!(
-            (known.hosts, known.flows),
-            (hosts.count(), run.flows.len()),
-            "{}",
-            shipped.name
-        );
+        assert_eq!(known.hosts, hosts.count(), "{}", shipped.name);
+        // The flows of programs follow from a run.
+        if run.programs.is_empty() {
+            assert_eq!(known.flows, run.flows.len(), "{}", shipped.name);
+        }
     }
 }
