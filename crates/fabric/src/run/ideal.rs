@@ -189,9 +189,9 @@ impl Simulation {
         let (world, core) = (&self.world, &self.core);
         for (forward, back) in &paths {
             self.switches
-                .data_route(world, core, &forward.ports, (spec.dst, spec.label));
+                .find_next_hops(world, core, &forward.ports, (spec.dst, spec.label));
             self.switches
-                .data_route(world, core, &back.ports, (spec.src, spec.label));
+                .find_next_hops(world, core, &back.ports, (spec.src, spec.label));
         }
         paths
     }

@@ -14,7 +14,7 @@ impl Simulation {
         let (world, core) = (&self.world, &self.core);
         if reachable && world.spec.entropy.is_some() {
             let to = (flow.src, flow.label);
-            self.switches.data_route(world, core, &paths.back, to);
+            self.switches.find_next_hops(world, core, &paths.back, to);
         }
         let to = (flow.dst, flow.label);
         self.switches.data_route(world, core, &paths.forward, to)

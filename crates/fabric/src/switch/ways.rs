@@ -3,7 +3,6 @@
 use paceline_kernel::ids::Id;
 
 use crate::core::Core;
-use crate::core::port::Port;
 use crate::ids::{ColumnId, PortId};
 use crate::switch::Switches;
 use crate::switch::spread::Stage;
@@ -11,6 +10,20 @@ use crate::world::{SPREAD, World};
 use paceline_run::spec::{LoadBalancing, NodeId};
 
 impl Switches {
+    /// Finds the next hops of packets that may take several paths: `forward` is one of them.
+    pub(crate) fn find_next_hops(
+        &mut self,
+        world: &World,
+        core: &Core,
+        forward: &[PortId],
+        to: (NodeId, u16),
+    ) {
+        if self.is_spread(world, forward, to) {
+            let last = &core.ports[forward[forward.len() - 1]];
+            self.column(world, last.node, last.switch());
+        }
+    }
+
     /// Returns the path that data packets of a flow with this label to host `dst` carry, and its generation; for packets
     /// that switches balance, the port where they have to arrive. `forward` is one of the flow's paths.
     pub(crate) fn data_route(
@@ -20,18 +33,12 @@ impl Switches {
         forward: &[PortId],
         to: (NodeId, u16),
     ) -> (u64, u16) {
-        let last = forward[forward.len() - 1];
-        if !self.is_spread(world, forward, to) {
+        self.find_next_hops(world, core, forward, to);
+        // Under ECMP senders choose, and packets carry complete paths.
+        if !self.is_spread(world, forward, to) || self.spreading.policy == LoadBalancing::Ecmp {
             return world.way_of(forward);
         }
-        let Port { node, .. } = core.ports[last];
-        let switch = core.ports[last].switch();
-        self.column(world, node, switch);
-        if self.spreading.policy == LoadBalancing::Ecmp {
-            // Here senders choose, and packets carry complete paths.
-            return world.way_of(forward);
-        }
-        (u64::from(last.0), SPREAD)
+        (u64::from(forward[forward.len() - 1].0), SPREAD)
     }
 
     /// Returns true if packets of a flow with this label to this host can take several paths.

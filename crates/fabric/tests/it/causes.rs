@@ -1,4 +1,4 @@
-//! What must not affect a flow: flows that start after it has ended, a network that it has no link to, and records.
+//! Independence of flows of later ones, of networks without a link to theirs, and of records.
 
 use crate::common::{add_flow, link, run};
 use crate::networks::{build, case, record, schemes};

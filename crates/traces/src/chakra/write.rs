@@ -3,41 +3,33 @@
 use std::io::{self, Write};
 
 use super::brief::COLLECTIVES;
+use super::node::NODE_TYPES;
 use crate::program::{CollectiveKind, Program, Rank, Work};
 use crate::trouble::Trouble;
 use crate::wire::Message;
 
 /// Version of the schema.
 const VERSION: &str = "1.0.0";
-/// Types of nodes by their numbers in the schema.
-const COMP: u64 = 4;
-const SEND: u64 = 5;
-const RECEIVE: u64 = 6;
-const COLLECTIVE: u64 = 7;
-
 /// Checks that Chakra can describe a program.
 ///
 /// # Errors
 /// If members of an all-to-all have different shares.
 pub fn check_writable(program: &dyn Program) -> Result<(), Trouble> {
-    let collectives = 0..program.collectives().len() as u32;
-    match collectives
-        .into_iter()
-        .find(|&index| program.uneven(index).is_some())
-    {
-        None => Ok(()),
-        Some(_) => Err(Trouble::at(
+    let mut collectives = 0..program.collectives().len() as u32;
+    if collectives.any(|index| program.uneven(index).is_some()) {
+        return Err(Trouble::at(
             "chakra",
             "members of an all-to-all have different shares, and Chakra has one size for all",
         )
-        .help("GOAL lists each message: write a file that ends in .goal")),
+        .help("GOAL lists each message: write a file that ends in .goal"));
     }
+    Ok(())
 }
 
 /// Writes the trace of a rank.
 ///
 /// Chakra gives a rank one lane for messages and collectives. They wait for each other here in the order of the program,
-/// which is the same at all members of a group: otherwise two ranks could each begin with what the other begins last.
+/// which is the same at all members of a group: in opposite orders, two ranks would wait for each other forever.
 /// Durations are whole microseconds, whose sum is that of the program.
 ///
 /// # Errors
@@ -70,31 +62,21 @@ pub fn write_rank(program: &dyn Program, rank: Rank, mut out: impl Write) -> io:
         let node = Message::new()
             .number(1, id(number))
             .text(2, &program.name(rank, number));
-        let work = program.operation(rank, number).work;
-        let kind = match work {
-            Work::Nothing | Work::Compute { .. } => COMP,
-            Work::Send { .. } => SEND,
-            Work::Receive { .. } => RECEIVE,
-            Work::Collective(_) => COLLECTIVE,
-        };
-        let node = before.iter().fold(node.number(3, kind), |node, &(_, parent)| {
-            node.number(5, id(parent))
-        });
-        let node = match work {
-            Work::Nothing => node,
+        let node = before
+            .iter()
+            .fold(node, |node, &(_, parent)| node.number(5, id(parent)));
+        let node = attribute(node, "is_cpu_op", |value| value.number(27, 0));
+        let (kind, node) = match program.operation(rank, number).work {
+            Work::Nothing => ("COMP", node),
             Work::Compute { ns } => {
                 let all = rest_ns + ns;
                 rest_ns = all % 1000;
-                node.number(7, all / 1000)
+                ("COMP", node.number(7, all / 1000))
             }
-            _ => node,
-        };
-        let node = attribute(node, "is_cpu_op", |value| value.number(27, 0));
-        let node = match work {
-            Work::Nothing | Work::Compute { .. } => node,
-            Work::Send { to, bytes, tag } => message(node, [rank, to], tag, bytes),
+            Work::Send { to, bytes, tag } => ("COMM_SEND", message(node, [rank, to], tag, bytes)),
             Work::Receive { from, bytes, tag } => {
-                message(node, [from.unwrap_or(rank), rank], tag.unwrap_or(0), bytes)
+                let ends = [from.unwrap_or(rank), rank];
+                ("COMM_RECV", message(node, ends, tag.unwrap_or(0), bytes))
             }
             Work::Collective(index) => {
                 let one = &program.collectives()[index as usize];
@@ -110,9 +92,14 @@ pub fn write_rank(program: &dyn Program, rank: Rank, mut out: impl Write) -> io:
                     .unwrap_or(0);
                 let node = attribute(node, "comm_type", |value| value.number(9, kind as u64));
                 let node = attribute(node, "comm_size", |value| value.number(9, bytes));
-                attribute(node, "pg_name", |value| value.text(29, &group(one.group)))
+                (
+                    "COMM_COLL",
+                    attribute(node, "pg_name", |value| value.text(29, &group(one.group))),
+                )
             }
         };
+        let kind = NODE_TYPES.iter().position(|&known| known == kind).unwrap_or(0);
+        let node = node.number(3, kind as u64);
         node.write_delimited(&mut out)?;
     }
     out.flush()
